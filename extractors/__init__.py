@@ -1,0 +1,88 @@
+"""Extractors: one clip in, one feature group out.
+
+To add one: its type in ``trace_s2s.schemas.features``, its module here (``loudness.py`` is a short example), one line
+in ``EXTRACTORS`` and in the profiles that it belongs to, and its test; the conformance suite picks it up from the
+table. Other packages add extractors by an entry point in the group ``trace_s2s.extractors``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from trace_s2s.schemas import GROUP_SETS, InputError
+
+from .base import Extractor, Machine, Measure, Sample, Waveform, install_command, require
+
+EXTRACTORS: Mapping[str, str] = {
+    "transcript": "trace_s2s.extractors.transcript:TranscriptExtractor",
+    "quality": "trace_s2s.extractors.quality:QualityExtractor",
+    "pitch": "trace_s2s.extractors.pitch:PitchExtractor",
+    "loudness": "trace_s2s.extractors.loudness:LoudnessExtractor",
+    "rate": "trace_s2s.extractors.rate:RateExtractor",
+    "voice": "trace_s2s.extractors.voice:VoiceExtractor",
+    "turns": "trace_s2s.extractors.turns:TurnsExtractor",
+}
+"""Every extractor of ours by name, as ``module:Class``; imported when asked for."""
+
+PROFILES: Mapping[str, tuple[str, ...]] = {
+    "embedded": ("transcript", "quality", "pitch", "loudness", "rate", "voice", "turns"),
+}
+"""Which extractors a profile runs."""
+
+__all__ = [
+    "EXTRACTORS",
+    "PROFILES",
+    "Extractor",
+    "Machine",
+    "Measure",
+    "Sample",
+    "Waveform",
+    "extractor_class",
+    "group_names",
+    "install_command",
+    "make_extractor",
+    "require",
+]
+
+
+def extractor_class(name: str) -> type[Extractor[Any]]:
+    """The extractor called ``name``, ours or another package's.
+
+    Raises:
+        InputError: there is none of that name.
+    """
+    foreign = {point.name: point.value for point in entry_points(group="trace_s2s.extractors")}
+    table = {**foreign, **EXTRACTORS}
+    if name not in table:
+        raise InputError(f"no extractor is called {name!r}; there are: {', '.join(sorted(table))}")
+    module, _, attribute = table[name].partition(":")
+    found: type[Extractor[Any]] = getattr(import_module(module), attribute)
+    return found
+
+
+def make_extractor(name: str, options: Mapping[str, Any]) -> Extractor[Any]:
+    """An extractor with these options; a misspelled or ill-typed one is an error.
+
+    Raises:
+        InputError: no such extractor, or no such option.
+    """
+    made = extractor_class(name)
+    adapter = TypeAdapter(made, config=ConfigDict(extra="forbid"))
+    try:
+        return adapter.validate_python(dict(options))
+    except ValidationError as error:
+        first = error.errors()[0]
+        option = ".".join(map(str, first["loc"]))
+        known = ", ".join(made.__dataclass_fields__) or "none"
+        reason = f"option {option!r} of extractor {name!r}: {first['msg'].lower()}; its options are: {known}"
+        raise InputError(reason) from error
+
+
+def group_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Group names with set names such as ``properties`` spelled out."""
+    return tuple(member for name in names for member in GROUP_SETS.get(name, (name,)))
