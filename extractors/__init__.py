@@ -12,7 +12,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from trace_s2s.schemas import GROUP_SETS, InputError
 
@@ -72,7 +72,7 @@ def make_extractor(name: str, options: Mapping[str, Any]) -> Extractor[Any]:
         InputError: no such extractor, or no such option.
     """
     made = extractor_class(name)
-    adapter = TypeAdapter(made, config=ConfigDict(extra="forbid"))
+    adapter = TypeAdapter(made)
     try:
         return adapter.validate_python(dict(options))
     except ValidationError as error:

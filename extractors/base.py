@@ -12,6 +12,7 @@ from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ConfigDict
 
 from trace_s2s.schemas import Clip, Failure, Feature, Features, MissingPackage, Signature
 
@@ -73,6 +74,7 @@ class Extractor(ABC, Generic[F]):
     ``needs`` (groups it reads from ``Sample.features``) and ``packages`` (import name to the extra that brings it).
     """
 
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
     name: ClassVar[str]
     version: ClassVar[str]
     needs: ClassVar[tuple[str, ...]] = ()
