@@ -8,6 +8,7 @@ table. Other packages add extractors by an entry point in the group ``trace_s2s.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
@@ -78,7 +79,7 @@ def make_extractor(name: str, options: Mapping[str, Any]) -> Extractor[Any]:
     except ValidationError as error:
         first = error.errors()[0]
         option = ".".join(map(str, first["loc"]))
-        known = ", ".join(made.__dataclass_fields__) or "none"
+        known = ", ".join(field.name for field in fields(made)) or "none"
         reason = f"option {option!r} of extractor {name!r}: {first['msg'].lower()}; its options are: {known}"
         raise InputError(reason) from error
 
