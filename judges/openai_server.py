@@ -1,0 +1,172 @@
+"""Any server that speaks OpenAI's chat completions: OpenAI itself, vLLM, Ollama, llama.cpp, gateways.
+
+The official client does connections, time-outs and retries (429 with Retry-After, 5xx, broken connections).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+from trace_s2s.schemas import (
+    FailureKind,
+    InputError,
+    JudgeSpec,
+    MissingPackage,
+    Reply,
+    Request,
+    TransportError,
+    Usage,
+)
+
+from .base import Transport
+from .reply import json_schema
+
+if TYPE_CHECKING:
+    import openai
+    from openai import AsyncOpenAI
+    from openai.types.chat import ChatCompletion
+
+N_REFUSED_LOGINS = 5
+"""After so many refused keys with no answer between them, the server is not asked again in this run."""
+
+
+@dataclass
+class OpenAITransport(Transport):
+    """Sends requests to one server.
+
+    A server without structured output (``structured = "none"``, or ``"json_object"``) is only told the form in the
+    prompt; its replies are parsed with care. A server that refuses ``json_schema`` is a failure that says so: what
+    form was asked for is never changed quietly.
+    """
+
+    base_url: str | None
+    api_key: str = field(repr=False)
+    structured: str = "json_schema"
+    retries: int = 4
+    timeout_s: float = 120.0
+    n_refused: int = field(default=0, init=False)
+
+    @classmethod
+    def from_spec(cls, spec: JudgeSpec, threads: int) -> Self:
+        base_url = spec.base_url or os.environ.get("OPENAI_BASE_URL")
+        api_key = os.environ.get("OPENAI_API_KEY")
+        if not api_key and not base_url:
+            remedy = "set it, or OPENAI_BASE_URL to a server of your own, or leave --model out to try the embedded one"
+            raise InputError(f"model {spec.model!r} needs OPENAI_API_KEY, which is not set; {remedy}")
+        return cls(base_url, api_key or "none", spec.structured, spec.retries, spec.timeout_s)
+
+    @cached_property
+    def client(self) -> AsyncOpenAI:
+        try:
+            from openai import AsyncOpenAI
+        except ImportError as error:
+            message = "'openai' is not installed; it comes with: pip install 'trace-s2s[llm]'"
+            raise MissingPackage(message) from error
+        return AsyncOpenAI(
+            base_url=self.base_url, api_key=self.api_key, max_retries=self.retries, timeout=self.timeout_s
+        )
+
+    async def send(self, request: Request) -> Reply:
+        import openai
+
+        if self.n_refused >= N_REFUSED_LOGINS:
+            message = f"not asked: the server refused the key {self.n_refused} times; mend OPENAI_API_KEY"
+            raise TransportError(FailureKind.AUTHENTICATION, f"{message} and give --retry-failed")
+        started = time.perf_counter()
+        try:
+            answer = await self.client.chat.completions.create(**self._arguments(request))
+        except openai.APIError as error:
+            raise self._failure(error) from error
+        except ValueError as error:  # a body that is not JSON, under a header that says it is
+            raise _malformed() from error
+        self.n_refused = 0
+        return _reply(answer, time.perf_counter() - started)
+
+    async def close(self) -> None:
+        if "client" in self.__dict__:
+            await self.client.close()
+
+    def _arguments(self, request: Request) -> dict[str, Any]:
+        arguments: dict[str, Any] = {
+            "model": request.model.partition("/")[2],
+            "messages": [{"role": message.role, "content": message.text} for message in request.messages],
+        }
+        if request.temperature is not None:
+            arguments["temperature"] = request.temperature
+        if request.seed is not None:
+            arguments["seed"] = request.seed
+        if request.max_tokens is not None:
+            # OpenAI's own models refuse the old name, many other servers do not know the new one.
+            arguments["max_tokens" if self.base_url else "max_completion_tokens"] = request.max_tokens
+        if self.structured == "json_schema":
+            schema = {"name": "verdict", "strict": True, "schema": json_schema(request.fields)}
+            arguments["response_format"] = {"type": "json_schema", "json_schema": schema}
+        elif self.structured == "json_object":
+            arguments["response_format"] = {"type": "json_object"}
+        return arguments
+
+    def _failure(self, error: openai.APIError) -> TransportError:
+        """The failure that an error of the client stands for. The server's words are quoted without the key."""
+        import openai
+
+        if isinstance(error, openai.APIResponseValidationError):
+            return _malformed()
+        if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
+            self.n_refused += 1
+        said = " ".join(str(error).replace(self.api_key, "***").split())[:300]
+        kind, message, remedy = next(known[1:] for known in self._known(said) if isinstance(error, known[0]))
+        return TransportError(kind, f"{message}; {remedy}, then --retry-failed")
+
+    def _known(self, said: str) -> Iterator[tuple[type[Exception], FailureKind, str, str]]:
+        """What can go wrong: the client's error, its kind, what happened, the remedy."""
+        import openai
+
+        n_tries = self.retries + 1
+        silent = f"no answer within {self.timeout_s:g} s, {n_tries} times"
+        yield openai.APITimeoutError, FailureKind.TIMEOUT, silent, "raise --set judge.timeout_s"
+        lost = f"no connection to the server ({said})"
+        yield openai.APIConnectionError, FailureKind.CONNECTION, lost, "check OPENAI_BASE_URL and the network"
+        refused = f"the server refused the key ({said})"
+        yield openai.AuthenticationError, FailureKind.AUTHENTICATION, refused, "mend OPENAI_API_KEY"
+        yield openai.PermissionDeniedError, FailureKind.AUTHENTICATION, refused, "mend OPENAI_API_KEY"
+        limited = f"the server still limits the rate after {n_tries} tries ({said})"
+        yield openai.RateLimitError, FailureKind.RATE_LIMITED, limited, "lower --max-connections or check the quota"
+        broken = f"the server failed {n_tries} times ({said})"
+        yield openai.InternalServerError, FailureKind.SERVER_ERROR, broken, "wait for it to recover"
+        other = f"the server does not take the request ({said})"
+        remedy = "if it knows no JSON schema, --set judge.structured=json_object or none"
+        yield openai.APIError, FailureKind.BAD_REQUEST, other, remedy
+
+
+def _reply(answer: ChatCompletion, latency_s: float) -> Reply:
+    if not getattr(answer, "choices", None) or answer.choices[0].message is None:
+        raise _malformed()
+    choice = answer.choices[0]
+    refused = choice.message.refusal
+    used = answer.usage
+    details = getattr(used, "prompt_tokens_details", None)
+    usage = Usage(
+        n_requests=1,
+        text_in=(used.prompt_tokens or 0) if used else 0,
+        cached_in=(getattr(details, "cached_tokens", None) or 0),
+        text_out=(used.completion_tokens or 0) if used else 0,
+    )
+    return Reply(
+        text=refused or choice.message.content or "",
+        model=answer.model or "unnamed",
+        finish_reason="refusal" if refused else choice.finish_reason,
+        usage=usage,
+        latency_s=round(latency_s, 4),
+    )
+
+
+def _malformed() -> TransportError:
+    message = (
+        "the server answered with something that is no chat completion; check OPENAI_BASE_URL (it often ends in /v1)"
+    )
+    return TransportError(FailureKind.SERVER_ERROR, f"{message}, then --retry-failed")
