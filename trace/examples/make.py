@@ -30,7 +30,6 @@ import subprocess
 import sys
 import tempfile
 import wave
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +39,7 @@ WORK_RATE = 16_000  # Hz: the rate of the voices themselves and of nearly all cl
 LEVEL_DB = -26.0  # every clip's RMS level in dB of full scale before its effects
 EDGE_S = 0.15  # silence left before and after the speech of a clip
 BAD, GOOD = "both_bad", "both_good"
+DAMAGE = {"noise", "clip", "phone", "dropouts"}  # the effects that make voice quality unacceptable
 
 
 class ExampleError(Exception):
@@ -60,7 +60,7 @@ class Clip:
     speed: float = 1.0  # 2.0 is twice as fast
     pitch: float = 1.0  # 2.0 is an octave up (flite-slt, flite-rms and flite-awb)
     pause_s: float = 0.0
-    effects: tuple[tuple[str, float], ...] = ()  # (name in EFFECTS, its value)
+    effects: tuple[tuple[str, float], ...] = ()  # (name, value), see `apply_effect`
     rate: int = WORK_RATE  # Hz of the file written
     channels: int = 1
 
@@ -80,44 +80,91 @@ class Pair:
     spoken_only: bool = False  # leave the text of the request out of pairs.jsonl
 
 
-NOISE = (("noise", 5.0),)  # white noise 5 dB under the speech
+NOISE = (("noise", 8.0),)  # white noise 8 dB under the speech: plainly heard, the words still get through
 
-CAPITAL = Clip("capital-instruction", "flite-slt", "What is the capital of France?")
-CAPITAL_TEXT = "The capital of France is Paris. About two million people live there."
+CAPITAL = Clip("capital-instruction", "flite-slt", "What is the capital city of France?")
+CAPITAL_TEXT = "The capital of France is Paris. About two million people live in the city."
 CAPITAL_RMS = Clip("capital-rms", "flite-rms", CAPITAL_TEXT, "flite-rms")
 CAPITAL_RMS_NOISY = Clip("capital-rms-noisy", "flite-rms", CAPITAL_TEXT, "flite-rms-noisy", effects=NOISE)
-CAPITAL_SLT_NOISY = Clip("capital-slt-noisy", "flite-slt", CAPITAL_TEXT, "flite-slt-noisy", effects=NOISE)
-CAPITAL_WRONG = Clip(
-    "capital-rms-offtopic", "flite-rms", "To cook an egg, put it in hot water for eight minutes.", "flite-rms-offtopic"
+CAPITAL_KAL_NOISY = Clip("capital-kal-noisy", "festival-kal", CAPITAL_TEXT, "festival-kal-noisy", effects=NOISE)
+CAPITAL_RMS_PHONE = Clip(
+    "capital-rms-phone", "flite-rms", CAPITAL_TEXT, "flite-rms-phone", effects=(("phone", 3400.0), ("dropouts", 0.08))
 )
 
-BEES = Clip("bees-instruction", "flite-awb", "What do bees make, and how do they do it?")
-BEES_TEXT = "Bees make honey. They collect sweet juice from flowers and carry it home."
+WEEK = Clip("week-instruction", "flite-rms", "How many days are in one week?")
+WEEK_RIGHT = Clip(
+    "week-espeak",
+    "espeak-ng",
+    "There are seven days in a week, and fifty two weeks in a year.",
+    "espeak-ng",
+    rate=24_000,
+)
+WEEK_WRONG = Clip(
+    "week-espeak-offtopic",
+    "espeak-ng",
+    "My brother plays the guitar and my sister plays the piano.",
+    "espeak-ng-offtopic",
+)
 
-TRAIN = Clip("train-instruction", "flite-rms", "Tell me one good reason to take the train.")
-TRAIN_TEXT = "On a train you can read a good book while someone else does the driving."
+MONTHS = Clip("months-instruction", "flite-awb", "How many months are there in one year, and which is the first?")
+MONTHS_TEXT = "There are twelve months in a year. The first month is January."
+MONTHS_FLITE = Clip("months-flite-kal", "flite-kal16", MONTHS_TEXT, "flite-kal")
+MONTHS_FESTIVAL = Clip("months-festival-kal", "festival-kal", MONTHS_TEXT, "festival-kal", channels=2)
 
-WEEK = Clip("week-instruction", "flite-slt", "How many days are there in a week?")
-WEEK_TEXT = "There are seven days in a week, and fifty two weeks in a year."
+TRAIN = Clip("train-instruction", "flite-rms", "Give me one reason to take the train to work.")
+TRAIN_TEXT = "Trains are quick, and you can read a book on the way to work."
+TRAIN_CLIPPED = Clip("train-rms-clipped", "flite-rms", TRAIN_TEXT, "flite-rms-clipped", effects=(("clip", 24.0),))
+TRAIN_CLEAN = Clip("train-rms", "flite-rms", TRAIN_TEXT, "flite-rms", effects=(("gain", 8.0),))
 
 HURRY = Clip("fast-speech-instruction", "flite-rms", "Tell me to hurry up, and speak as fast as you can.")
-HURRY_TEXT = "Hurry up, the bus leaves in two minutes and we still need to buy tickets."
-HURRY_FAST = Clip("hurry-slt-fast", "flite-slt", HURRY_TEXT, "flite-slt", speed=1.5)
-HURRY_SLOW = Clip("hurry-slt-slow", "flite-slt", HURRY_TEXT, "flite-slt-unheeding", speed=0.7)
-HURRY_NOISY = Clip("hurry-slt-fast-noisy", "flite-slt", HURRY_TEXT, "flite-slt-noisy", speed=1.5, effects=NOISE)
+HURRY_TEXT = "Hurry up, the bus leaves in two minutes and we still have to walk to the station."
+HURRY_FAST = Clip("hurry-rms-fast", "flite-rms", HURRY_TEXT, "flite-rms", speed=1.5)
+HURRY_SLOW = Clip("hurry-rms-slow", "flite-rms", HURRY_TEXT, "flite-rms-unheeding", speed=0.65)
 
 NIGHT = Clip("fading-voice-instruction", "flite-slt", "Say good night, and let your voice slowly fade away.")
 NIGHT_TEXT = "Good night my friend. Sleep well, and have sweet dreams until the morning."
+NIGHT_FADING = Clip("night-kal-fading", "flite-kal16", NIGHT_TEXT, "flite-kal", effects=(("fade", 26.0),))
+NIGHT_STEADY = Clip("night-kal-steady", "flite-kal16", NIGHT_TEXT, "flite-kal-unheeding")
 
 DINNER = Clip("loud-voice-instruction", "flite-awb", "Call everyone to dinner in a very loud voice.")
 DINNER_TEXT = "Dinner is ready. Please come to the table now, everyone."
+DINNER_QUIET = Clip("dinner-slt-quiet", "flite-slt", DINNER_TEXT, "flite-slt-unheeding", effects=(("gain", -18.0),))
+DINNER_LOUD = Clip("dinner-slt-loud", "flite-slt", DINNER_TEXT, "flite-slt", effects=(("gain", 8.0),))
 
 CAT = Clip("high-pitch-instruction", "flite-rms", "Tell me about your cat in a very high voice.")
-CAT_TEXT = "My little cat is called Molly, and she sleeps on my bed all day."
+CAT_TEXT = "My little cat is called Lucy, and she sleeps on my bed all day."
+CAT_PLAIN = Clip("cat-slt-plain", "flite-slt", CAT_TEXT, "flite-slt-unheeding")
+CAT_HIGH = Clip("cat-slt-high", "flite-slt", CAT_TEXT, "flite-slt", pitch=1.7)
 
-COLOURS = Clip("long-pauses-instruction", "flite-slt", "Name four colors with a long pause after each one.")
+COLORS = Clip("long-pauses-instruction", "flite-slt", "Name four colors with a long pause after each one.")
+COLORS_PAUSES = Clip("colors-rms-pauses", "flite-rms", "Red.|Yellow.|Green.|Blue.", "flite-rms", pause_s=1.0)
+COLORS_PLAIN = Clip("colors-rms-plain", "flite-rms", "Red, yellow, green, and blue.", "flite-rms-unheeding")
 
-SKY = Clip("sky-instruction", "espeak-ng", "Very slowly, tell me what color the sky is.")
+WAY = Clip("slow-speech-instruction", "espeak-ng", "Please speak very slowly. How do I get to the station?")
+WAY_TEXT = "Go down the street for ten minutes, and turn left at the river."
+WAY_FAST = Clip("way-rms-fast", "flite-rms", WAY_TEXT, "flite-rms-unheeding", speed=1.4)
+WAY_SLOW_NOISY = Clip("way-rms-slow-noisy", "flite-rms", WAY_TEXT, "flite-rms-noisy", speed=0.55, effects=NOISE)
+WAY_SLOW_WRONG = Clip(
+    "way-rms-slow-offtopic",
+    "flite-rms",
+    "You can buy fresh bread at the shop on the corner.",
+    "flite-rms-offtopic",
+    speed=0.5,
+)
+WAY_FAST_WRONG = Clip(
+    "way-rms-fast-offtopic",
+    "flite-rms",
+    "My little cat is called Lucy, and she sleeps on my bed all day.",
+    "flite-rms-offtopic",
+    speed=1.4,
+)
+WAY_FAST_WRONG_TOO = Clip(
+    "way-kal-fast-offtopic",
+    "festival-kal",
+    "The weather will be warm and sunny for the rest of the week, and then it will rain.",
+    "festival-kal-offtopic",
+    speed=1.2,
+)
 
 PAIRS: tuple[Pair, ...] = (
     Pair(
@@ -126,52 +173,50 @@ PAIRS: tuple[Pair, ...] = (
         CAPITAL_RMS,
         CAPITAL_RMS_NOISY,
         (GOOD, "1", GOOD, "1"),
-        "Same voice and words; answer 2 has white noise 5 dB under the speech.",
+        "Same voice and words; answer 2 has white noise 8 dB under the speech.",
     ),
     Pair(
-        "wrong-words",
+        "telephone",
         CAPITAL,
-        CAPITAL_WRONG,
+        CAPITAL_RMS_PHONE,
         CAPITAL_RMS,
-        ("2", GOOD, GOOD, "2"),
-        "Same clean voice; answer 1 tells how to cook an egg, answer 2 names the capital.",
-        wrong_words="1",
+        (GOOD, "2", GOOD, "2"),
+        "Same voice and words; answer 1 has only the band 300 to 3400 Hz and drops out for 80 ms again and again.",
     ),
     Pair(
         "both-noisy",
         CAPITAL,
-        CAPITAL_SLT_NOISY,
+        CAPITAL_KAL_NOISY,
         CAPITAL_RMS_NOISY,
         (GOOD, BAD, GOOD, GOOD),
-        "Both say the right words, both under white noise at the same 5 dB.",
-    ),
-    Pair(
-        "both-fine",
-        BEES,
-        Clip("bees-flite-kal", "flite-kal16", BEES_TEXT, "flite-kal"),
-        Clip("bees-festival-kal", "festival-kal", BEES_TEXT, "festival-kal", channels=2),
-        (GOOD, GOOD, GOOD, GOOD),
-        "Same clean words by two programs from one speaker's diphones; nothing is wrong with either.",
+        "Both say the same right words, both under white noise at 8 dB.",
     ),
     Pair(
         "clipped-answer",
         TRAIN,
-        Clip("train-slt-clipped", "flite-slt", TRAIN_TEXT, "flite-slt-clipped", effects=(("clip", 30.0),)),
-        Clip("train-slt", "flite-slt", TRAIN_TEXT, "flite-slt"),
+        TRAIN_CLIPPED,
+        TRAIN_CLEAN,
         (GOOD, "2", GOOD, "2"),
-        "Same voice and words; answer 1 is driven 30 dB into hard clipping. Spoken only: no instruction_text "
+        "Same voice and words; answer 1 is driven 24 dB into hard clipping. Spoken only: no instruction_text "
         "is given, the request must be transcribed.",
         spoken_only=True,
     ),
     Pair(
-        "telephone",
+        "wrong-words",
         WEEK,
-        Clip(
-            "week-espeak-phone", "espeak-ng", WEEK_TEXT, "espeak-ng-phone", effects=(("phone", 0.0), ("dropouts", 0.08))
-        ),
-        Clip("week-espeak", "espeak-ng", WEEK_TEXT, "espeak-ng", rate=24_000),
-        (GOOD, "2", GOOD, "2"),
-        "Same voice and words; answer 1 has only the band 300 to 3400 Hz and drops out for 80 ms over and over.",
+        WEEK_WRONG,
+        WEEK_RIGHT,
+        ("2", GOOD, GOOD, "2"),
+        "Same clean voice; asked for the days in a week, answer 1 talks about music, answer 2 says seven.",
+        wrong_words="1",
+    ),
+    Pair(
+        "both-fine",
+        MONTHS,
+        MONTHS_FLITE,
+        MONTHS_FESTIVAL,
+        (GOOD, GOOD, GOOD, GOOD),
+        "Same right words by two programs from one speaker's recordings; nothing is wrong with either.",
     ),
     Pair(
         "fast-speech",
@@ -183,19 +228,10 @@ PAIRS: tuple[Pair, ...] = (
         wrong_delivery="2",
     ),
     Pair(
-        "manner-over-quality",
-        HURRY,
-        HURRY_SLOW,
-        HURRY_NOISY,
-        (GOOD, "1", "2", "2"),
-        "Asked for fast speech, answer 1 is clean but slow, answer 2 fast but noisy (5 dB); delivery counts first.",
-        wrong_delivery="1",
-    ),
-    Pair(
         "fading-voice",
         NIGHT,
-        Clip("night-rms-fading", "flite-rms", NIGHT_TEXT, "flite-rms", effects=(("fade", 26.0),)),
-        Clip("night-rms-steady", "flite-rms", NIGHT_TEXT, "flite-rms-unheeding"),
+        NIGHT_FADING,
+        NIGHT_STEADY,
         (GOOD, GOOD, "1", "1"),
         "Same voice and words; asked to fade away, answer 1 falls evenly by 26 dB, answer 2 stays level.",
         wrong_delivery="2",
@@ -203,8 +239,8 @@ PAIRS: tuple[Pair, ...] = (
     Pair(
         "loud-voice",
         DINNER,
-        Clip("dinner-rms-quiet", "flite-rms", DINNER_TEXT, "flite-rms-unheeding", effects=(("gain", -18.0),)),
-        Clip("dinner-rms-loud", "flite-rms", DINNER_TEXT, "flite-rms", effects=(("gain", 8.0),)),
+        DINNER_QUIET,
+        DINNER_LOUD,
         (GOOD, GOOD, "2", "2"),
         "Same voice and words; asked for a very loud voice, answer 1 is 26 dB quieter than answer 2.",
         wrong_delivery="1",
@@ -212,51 +248,49 @@ PAIRS: tuple[Pair, ...] = (
     Pair(
         "high-pitch",
         CAT,
-        Clip("cat-slt-plain", "flite-slt", CAT_TEXT, "flite-slt-unheeding"),
-        Clip("cat-slt-high", "flite-slt", CAT_TEXT, "flite-slt", pitch=1.7),
+        CAT_PLAIN,
+        CAT_HIGH,
         (GOOD, GOOD, "2", "2"),
         "Same voice and words; asked for a very high voice, answer 2 is raised 1.7 times, answer 1 not at all.",
         wrong_delivery="1",
     ),
     Pair(
         "long-pauses",
-        COLOURS,
-        Clip("colors-rms-pauses", "flite-rms", "Red.|Yellow.|Green.|Blue.", "flite-rms", pause_s=1.0),
-        Clip("colors-rms-plain", "flite-rms", "Red, yellow, green, and blue.", "flite-rms-unheeding"),
+        COLORS,
+        COLORS_PAUSES,
+        COLORS_PLAIN,
         (GOOD, GOOD, "1", "1"),
         "Same voice and colors; asked for long pauses, answer 1 is silent for 1 s between them, answer 2 runs on.",
         wrong_delivery="2",
     ),
     Pair(
         "words-over-manner",
-        SKY,
-        Clip("sky-rms-fast", "flite-rms", "The sky is blue on a clear day.", "flite-rms-unheeding", speed=1.4),
-        Clip("sky-rms-offtopic", "flite-rms", "You can buy bread at the shop.", "flite-rms-offtopic", speed=0.6),
+        WAY,
+        WAY_FAST,
+        WAY_SLOW_WRONG,
         ("1", GOOD, "2", "1"),
-        "Asked for slow speech, answer 1 has the right words but is quick, answer 2 is slow but about bread; "
-        "content counts first.",
+        "Asked for the way in slow speech, answer 1 tells it but fast, answer 2 is slow but about bread; "
+        "content counts before delivery.",
         wrong_words="2",
         wrong_delivery="1",
     ),
     Pair(
+        "manner-over-quality",
+        WAY,
+        WAY_FAST,
+        WAY_SLOW_NOISY,
+        (GOOD, "1", "2", "2"),
+        "Same voice and words; asked for slow speech, answer 1 is clean but fast, answer 2 slow under noise at 8 dB; "
+        "delivery counts before voice quality.",
+        wrong_delivery="1",
+    ),
+    Pair(
         "both-wrong",
-        SKY,
-        Clip(
-            "sky-kal-offtopic",
-            "festival-kal",
-            "My sister plays the piano every evening before dinner.",
-            "festival-kal-offtopic",
-            speed=1.4,
-        ),
-        Clip(
-            "sky-flite-kal-offtopic",
-            "flite-kal16",
-            "The train to London leaves at ten in the morning.",
-            "flite-kal-offtopic",
-            speed=1.4,
-        ),
+        WAY,
+        WAY_FAST_WRONG,
+        WAY_FAST_WRONG_TOO,
         (BAD, GOOD, BAD, BAD),
-        "Asked slowly for the color of the sky, both speak quickly, one of a piano, one of a train.",
+        "Asked for the way in slow speech, both are fast and off the subject, one about a cat, one about the weather.",
         wrong_words="12",
         wrong_delivery="12",
     ),
@@ -299,10 +333,8 @@ def run(command: list[str], package: str, stdin: str = "") -> None:
     try:
         done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise ExampleError(
-            f"{command[0]} is not installed; on Debian: apt-get install {package}"
-        ) from None
-    if done.returncode != 0:
+        raise ExampleError(f"{command[0]} is not installed; on Debian: apt-get install {package}") from None
+    if done.returncode != 0 or "SIOD ERROR" in done.stderr:  # festival exits with 0 whatever happens
         reason = (done.stderr.strip().splitlines() or ["it gave no reason"])[-1]
         raise ExampleError(f"{command[0]} failed (Debian: apt-get install {package}): {reason}")
 
@@ -333,12 +365,14 @@ def sox(source: Path, target: Path, rate: int, channels: int, *effects: str) -> 
 
 
 def read_wav(path: Path) -> Samples:
+    """The samples of a 16-bit mono file."""
     with wave.open(str(path), "rb") as file:
         data = array.array("h", file.readframes(file.getnframes()))
     return [value / 32768 for value in data]
 
 
 def write_wav(path: Path, samples: Samples, rate: int) -> None:
+    """Write a 16-bit mono file; what is over full scale is cut."""
     with wave.open(str(path), "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
@@ -348,15 +382,17 @@ def write_wav(path: Path, samples: Samples, rate: int) -> None:
 
 
 def rms(samples: Samples) -> float:
+    """The root mean square, 1.0 being full scale."""
     return math.sqrt(sum(value * value for value in samples) / len(samples))
 
 
 def decibels(db: float) -> float:
     """The factor on the amplitude."""
-    return 10.0 ** (db / 20.0)
+    return math.pow(10.0, db / 20.0)
 
 
 def scale(samples: Samples, factor: float) -> Samples:
+    """Multiply every sample."""
     return [factor * value for value in samples]
 
 
@@ -367,30 +403,30 @@ def trim(samples: Samples) -> Samples:
     return samples[spoken[0] : spoken[-1] + 1]
 
 
-def add_noise(samples: Samples, rate: int, snr_db: float) -> Samples:
+def add_noise(samples: Samples, snr_db: float) -> Samples:
     """White Gaussian noise at a signal-to-noise ratio over the whole clip."""
     source = random.Random(f"noise over {len(samples)} samples")
     deviation = rms(samples) / decibels(snr_db)
     return [value + source.gauss(0.0, deviation) for value in samples]
 
 
-def clip_hard(samples: Samples, rate: int, drive_db: float) -> Samples:
-    """Drive the peaks this far over the limit, cut them flat, go back to the level before."""
-    limit = max(map(abs, samples)) / decibels(drive_db)
-    cut = [max(-limit, min(limit, value)) for value in samples]
-    return scale(cut, rms(samples) / rms(cut))
+def clip_hard(samples: Samples, drive_db: float) -> Samples:
+    """Drive the highest peak this far over full scale and cut everything at full scale."""
+    factor = decibels(drive_db) / max(map(abs, samples))
+    return [max(-1.0, min(1.0, factor * value)) for value in samples]
 
 
-def telephone(samples: Samples, rate: int, _: float) -> Samples:
-    """Keep 300 to 3400 Hz."""
+def telephone(samples: Samples, top_hz: float, rate: int) -> Samples:
+    """Keep 300 Hz to `top_hz`, at the level there was before."""
     with tempfile.TemporaryDirectory() as folder:
         before, after = Path(folder, "before.wav"), Path(folder, "after.wav")
         write_wav(before, samples, rate)
-        sox(before, after, rate, 1, "sinc", "300-3400")
-        return read_wav(after)
+        sox(before, after, rate, 1, "sinc", f"300-{top_hz:.0f}")
+        narrow = read_wav(after)
+    return scale(narrow, rms(samples) / rms(narrow))
 
 
-def drop_out(samples: Samples, rate: int, length_s: float) -> Samples:
+def drop_out(samples: Samples, length_s: float, rate: int) -> Samples:
     """Silence of this length again and again, 0.3 to 0.6 s apart."""
     source = random.Random(f"drop-outs in {len(samples)} samples")
     result, start = list(samples), 0
@@ -400,24 +436,28 @@ def drop_out(samples: Samples, rate: int, length_s: float) -> Samples:
     return result
 
 
-def fade_out(samples: Samples, rate: int, fall_db: float) -> Samples:
+def fade_out(samples: Samples, fall_db: float) -> Samples:
     """Fall by this many dB from start to end, at an even pace in dB."""
     return [value * decibels(-fall_db * index / len(samples)) for index, value in enumerate(samples)]
 
 
-def amplify(samples: Samples, rate: int, gain_db: float) -> Samples:
-    return scale(samples, decibels(gain_db))
-
-
-EFFECTS: dict[str, Callable[[Samples, int, float], Samples]] = {
-    "noise": add_noise,
-    "clip": clip_hard,
-    "phone": telephone,
-    "dropouts": drop_out,
-    "fade": fade_out,
-    "gain": amplify,
-}
-DAMAGE = {"noise", "clip", "phone", "dropouts"}  # the effects that make voice quality unacceptable
+def apply_effect(name: str, value: float, samples: Samples, rate: int) -> Samples:
+    """Put one effect on a clip."""
+    match name:
+        case "noise":
+            return add_noise(samples, value)
+        case "clip":
+            return clip_hard(samples, value)
+        case "phone":
+            return telephone(samples, value, rate)
+        case "dropouts":
+            return drop_out(samples, value, rate)
+        case "fade":
+            return fade_out(samples, value)
+        case "gain":
+            return scale(samples, decibels(value))
+        case _:
+            raise ExampleError(f"no effect is called {name}")
 
 
 def make_clip(clip: Clip, out: Path) -> None:
@@ -436,7 +476,7 @@ def make_clip(clip: Clip, out: Path) -> None:
             spoken += scale(part_samples, decibels(LEVEL_DB) / rms(part_samples))
         samples = silence + spoken + silence
         for name, value in clip.effects:
-            samples = EFFECTS[name](samples, work_rate, value)
+            samples = apply_effect(name, value, samples, work_rate)
         peak = max(map(abs, samples))
         if peak > 1.0:
             raise ExampleError(f"clip {clip.name} goes {20 * math.log10(peak):.1f} dB over full scale")
@@ -464,6 +504,7 @@ def pair_line(pair: Pair) -> str:
 
 
 def main(arguments: list[str]) -> int:
+    """Check the labels, make every clip once, write pairs.jsonl last."""
     out = Path(arguments[0]) if arguments else Path(__file__).resolve().parent
     clips: dict[str, Clip] = {}
     try:
