@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -35,6 +34,8 @@ PROFILES: Mapping[str, tuple[str, ...]] = {
 }
 """Which extractors a profile runs."""
 
+_GROUP = "trace_s2s.extractors"
+
 __all__ = [
     "EXTRACTORS",
     "PROFILES",
@@ -57,12 +58,11 @@ def extractor_class(name: str) -> type[Extractor[Any]]:
     Raises:
         InputError: there is none of that name.
     """
-    foreign = {point.name: point.value for point in entry_points(group="trace_s2s.extractors")}
+    foreign = {point.name: point.value for point in entry_points(group=_GROUP)}
     table = {**foreign, **EXTRACTORS}
     if name not in table:
         raise InputError(f"no extractor is called {name!r}; there are: {', '.join(sorted(table))}")
-    module, _, attribute = table[name].partition(":")
-    found: type[Extractor[Any]] = getattr(import_module(module), attribute)
+    found: type[Extractor[Any]] = EntryPoint(name, table[name], _GROUP).load()
     return found
 
 

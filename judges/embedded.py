@@ -7,8 +7,10 @@ is plumbing for trying the pipeline, no judge to be believed.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
+import io
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -107,12 +109,13 @@ class _Scorer:
             message = f"{error.name!r} is not installed; it comes with: pip install 'trace-s2s[embedded]'"
             raise MissingPackage(message) from error
         torch.set_num_threads(threads)
-        transformers.utils.logging.disable_progress_bar()
         folder, source = str(weights.parent), {"gguf_file": weights.name, "local_files_only": True}
         self.torch = torch
         self.new_cache: Callable[[], Any] = transformers.DynamicCache
-        self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **source)
-        self.model = transformers.AutoModelForCausalLM.from_pretrained(folder, **source).eval()
+        # The reader of GGUF files draws progress bars of its own, which nothing turns off.
+        with contextlib.redirect_stderr(io.StringIO()):
+            self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **source)
+            self.model = transformers.AutoModelForCausalLM.from_pretrained(folder, **source).eval()
         self.read: list[int] = []  # the tokens that are in the cache
         self.cache = self.new_cache()
 

@@ -60,7 +60,7 @@ class TextJudge(Judge):
             layout=spec.layout,
             reply_form=spec.reply_form,
             instruction_evidence=spec.instruction_evidence,
-            temperature=spec.temperature,
+            temperature=None if spec.temperature == "model" else spec.temperature,
             max_tokens=spec.max_tokens,
             seed=spec.seed,
         )
@@ -173,16 +173,13 @@ def _instruction_text(case: Case) -> str:
     """The words of the instruction: as the manifest gives them, else as they were transcribed."""
     if case.item.instruction_text:
         return case.item.instruction_text
-    if case.instruction is None or "transcript" not in {
-        *case.instruction.features.groups(),
-        *case.instruction.failures,
-    }:
+    spoken = case.instruction
+    if spoken is None or not (spoken.features.transcript or {"transcript", "audio"} & spoken.failures.keys()):
         message = f"item {case.item.id!r} has no instruction_text, and its instruction was not transcribed"
         remedy = "give the text, or an instruction_path with --instruction-evidence transcript"
         raise EvidenceError(FailureKind.MISSING_EVIDENCE, f"{message}; {remedy}")
     check_measured(spoken, "instruction", ("transcript",))
-    transcript = spoken.features.transcript
-    return transcript.text if transcript else ""
+    return spoken.features.transcript.text if spoken.features.transcript else ""
 
 
 def _without_transcript(blueprint: Blueprint) -> Blueprint:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from .base import Document, Signature
+from .judging import Usage
 
 Count = Annotated[int, Field(ge=1)]
 
@@ -66,7 +67,7 @@ class JudgeSpec(Document):
     layout: Layout = Layout.COMPACT
     reply_form: ReplyForm = ReplyForm.STEPS
     instruction_evidence: InstructionEvidence = InstructionEvidence.TRANSCRIPT
-    temperature: Annotated[float, Field(ge=0)] | None = Field(0.0, description="null leaves it to the model")
+    temperature: Annotated[float, Field(ge=0)] | Literal["model"] = Field(0.0, description="or 'model': its own")
     max_tokens: Count = Field(1200, description="bound on the length of one reply")
     seed: int | None = Field(None, description="passed to models that take one")
     attempts: Count = Field(2, description="how often an item is asked when replies are unreadable")
@@ -105,13 +106,10 @@ class Ledger(Document):
     device_s: Mapping[str, float] = Field({}, description="seconds of measuring, by feature group")
     n_sent: int = Field(0, description="requests answered in this run")
     n_reused: int = Field(0, description="replies found in the store, or shared by equal requests")
-    n_faults: int = Field(0, description="requests that got no reply")
-    n_unreadable: int = Field(0, description="replies that could not be read and were asked for again")
-    text_in: int = 0
-    cached_in: int = 0
-    audio_in: int = 0
-    text_out: int = 0
-    judge_device_s: float = Field(0.0, description="seconds of in-process models")
+    n_unreadable: int = Field(0, description="replies of this run that could not be read and were asked for again")
+    n_faults: int = Field(0, description="requests that got no reply, over all starts of the run")
+    n_lost: int = Field(0, description="requests under way when the run was killed, over all starts of it")
+    usage: Usage = Field(Usage(), description="what the replies cost, over all starts of the run")
 
 
 class Manifest(Document):

@@ -1,0 +1,237 @@
+"""Reading manifests: JSONL, JSON array, CSV or Parquet, one item a line.
+
+The pair format is that of the released HCoT files. A line that cannot be used is a :class:`BadLine` with its reason,
+never an error that stops the rest.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pydantic import ValidationError
+
+from trace_s2s.schemas import OVERALL, Failure, FailureKind, InputError, Item, ItemError, Label, Response, text_digest
+
+PAIR_KEYS = ("audio1_path", "audio2_path")
+KNOWN_KEYS = frozenset(
+    {
+        *("id", "index", "instruction_text", "instruction_path", "instruction_id", "label"),
+        *(*PAIR_KEYS, "model_a", "model_b", "audio_path", "model"),
+    }
+)
+LABELS = (*Label, "tie")
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line of a manifest that is no item."""
+
+    id: str
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestFile:
+    """A manifest on disk. Reading streams: nothing is kept but the ids."""
+
+    path: Path
+    audio_root: Path
+    limit: int | None = None
+
+    @classmethod
+    def open(cls, path: str, audio_root: str | None, limit: int | None) -> ManifestFile:
+        """The manifest at a path.
+
+        Raises:
+            InputError: the file or the audio root is not there.
+        """
+        file = Path(path)
+        if not file.is_file():
+            raise InputError(f"manifest {path!r} does not exist; give a .jsonl, .json, .csv or .parquet file")
+        root = Path(audio_root) if audio_root else file.parent
+        if not root.is_dir():
+            raise InputError(f"audio root {str(root)!r} is not a folder; give --audio-root")
+        return cls(file, root, limit)
+
+    def items(self) -> Iterator[Item | BadLine]:
+        """Every item, in order.
+
+        Raises:
+            InputError: the file as a whole is unreadable, or holds no items.
+        """
+        seen: set[str] = set()
+        for count, (number, raw) in enumerate(raw_lines(self.path)):
+            if self.limit is not None and count >= self.limit:
+                return
+            yield self._item(number, raw, seen)
+        if not seen:
+            raise InputError(f"manifest {str(self.path)!r} holds no items")
+
+    def _item(self, number: int, raw: Mapping[str, Any] | Failure, seen: set[str]) -> Item | BadLine:
+        where = f"{self.path.name} line {number}"
+        name = f"line {number}"
+        try:
+            if isinstance(raw, Failure):
+                raise ItemError(raw.kind, raw.message)
+            name = _id(raw, name)
+            if name in seen:
+                name, twice = f"{name} (line {number})", name
+                message = f"{where}: id {twice!r} was there before; give each item an id of its own"
+                raise ItemError(FailureKind.DUPLICATE_ID, message)
+            seen.add(name)
+            return _parse(raw, name, where, self.audio_root)
+        except ItemError as error:
+            seen.add(name)
+            return BadLine(name, error.failure)
+
+
+def raw_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | Failure]]:
+    """Numbered raw objects of a JSONL, JSON, CSV or Parquet file; a broken line is its failure.
+
+    Raises:
+        InputError: the file as a whole is unreadable.
+    """
+    match path.suffix.lower():
+        case ".parquet":
+            yield from enumerate(_parquet_rows(path), start=1)
+        case ".csv":
+            yield from enumerate(_csv_rows(path), start=2)
+        case ".json":
+            yield from enumerate(_json_rows(path), start=1)
+        case ".jsonl" | ".ndjson":
+            yield from _jsonl_rows(path)
+        case other:
+            raise InputError(f"{path.name!r} ends in {other!r}; manifests are .jsonl, .json, .csv or .parquet")
+
+
+def _jsonl_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | Failure]]:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            try:
+                raw = json.loads(line.decode("utf-8-sig"), parse_constant=_no_constant)
+                if not isinstance(raw, dict):
+                    raise ValueError("is no JSON object")
+            except ValueError as error:
+                message = f"{path.name} line {number}: {error}; mend the line"
+                yield number, Failure(kind=FailureKind.BAD_LINE, message=message)
+            else:
+                yield number, raw
+
+
+def _json_rows(path: Path) -> Iterator[Mapping[str, Any] | Failure]:
+    try:
+        rows = json.loads(path.read_text("utf-8-sig"), parse_constant=_no_constant)
+    except ValueError as error:
+        raise InputError(f"{path.name!r} is no JSON: {error}") from error
+    if not isinstance(rows, list):
+        raise InputError(f"{path.name!r} must hold a JSON array of items; for one object a line name it .jsonl")
+    for number, row in enumerate(rows, start=1):
+        message = f"{path.name} entry {number} is no JSON object; mend the entry"
+        yield row if isinstance(row, dict) else Failure(kind=FailureKind.BAD_LINE, message=message)
+
+
+def _csv_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            for row in csv.DictReader(file):
+                yield _nested({key: value for key, value in row.items() if key and value not in (None, "")})
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"{path.name!r} is no readable CSV: {error}") from error
+
+
+def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=1024):
+                for row in batch.to_pylist():
+                    yield _nested({key: value for key, value in row.items() if value is not None})
+    except pa.ArrowInvalid as error:
+        raise InputError(f"{path.name!r} is no readable Parquet: {error}") from error
+
+
+def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns called ``label.content`` and so on, as one mapping under ``label``."""
+    nested: dict[str, Any] = {}
+    for key, value in flat.items():
+        outer, dot, inner = key.partition(".")
+        if dot and outer in ("label", "ratings"):
+            nested.setdefault(outer, {})[inner] = value
+        else:
+            nested[key] = value
+    return nested
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"holds {name}, which is no JSON")
+
+
+def _id(raw: Mapping[str, Any], where: str) -> str:
+    for key in ("id", "index"):
+        if isinstance(raw.get(key), str | int) and str(raw[key]):
+            return str(raw[key])
+    raise ItemError(FailureKind.MISSING_KEY, f"{where}: key 'id' (or 'index') is missing; give the item one")
+
+
+def _parse(raw: Mapping[str, Any], name: str, where: str, root: Path) -> Item:
+    text, spoken = raw.get("instruction_text") or None, raw.get("instruction_path") or None
+    audio_keys = ("audio_path",) if "audio_path" in raw else PAIR_KEYS
+    required = [key for key in audio_keys if not raw.get(key)]
+    if audio_keys is PAIR_KEYS and not text and not spoken:
+        required.append("instruction_text (or instruction_path)")
+    if required:
+        message = f"{where}: item {name!r} lacks {', '.join(required)}; mend the line"
+        raise ItemError(FailureKind.MISSING_KEY, message)
+    for key in (*audio_keys, *(["instruction_path"] if spoken else [])):
+        _check_inside(raw[key], key, name, where, root)
+    _check_label(raw.get("label"), name, where)
+    models = ("model",) if audio_keys != PAIR_KEYS else ("model_a", "model_b")
+    try:
+        return Item(
+            id=name,
+            instruction_text=text,
+            instruction_path=spoken,
+            instruction_id=str(raw.get("instruction_id") or text_digest(text or spoken or name)[:16]),
+            responses=tuple(
+                Response(audio_path=raw[key], model=raw.get(model))
+                for key, model in zip(audio_keys, models, strict=True)
+            ),
+            label=raw.get("label"),
+            extras={key: value for key, value in raw.items() if key not in KNOWN_KEYS},
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        message = f"{where}: item {name!r}: {'.'.join(map(str, first['loc']))}: {first['msg']}; mend the line"
+        raise ItemError(FailureKind.BAD_LINE, message) from error
+
+
+def _check_inside(given: object, key: str, name: str, where: str, root: Path) -> None:
+    # By text alone: a link that leads outside is the user's own, and a million paths are checked in seconds.
+    inside = os.path.abspath(root)  # noqa: PTH100
+    path = os.path.abspath(os.path.join(inside, str(given)))  # noqa: PTH100, PTH118
+    if path != inside and not path.startswith(inside.rstrip(os.sep) + os.sep):
+        message = f"{where}: item {name!r}: {key} {given!r} lies outside {str(root)!r}; give --audio-root"
+        raise ItemError(FailureKind.OUTSIDE_ROOT, message)
+
+
+def _check_label(label: object, name: str, where: str) -> None:
+    if label is None:
+        return
+    if not isinstance(label, dict):
+        message = f"{where}: item {name!r}: label must be an object with dimensions and {OVERALL!r}; mend the line"
+        raise ItemError(FailureKind.UNKNOWN_LABEL, message)
+    for dimension, value in label.items():
+        if value not in LABELS:
+            wanted = ", ".join(LABELS)
+            message = f"{where}: item {name!r}: label.{dimension} is {value!r}; it must be one of: {wanted}"
+            raise ItemError(FailureKind.UNKNOWN_LABEL, message)
