@@ -5,6 +5,28 @@
 
 from __future__ import annotations
 
-from .agreement import N_DRAWS, Accuracy, Difference, Interval, accuracy, encode, paired_difference
+from .agreement import (
+    CODE,
+    N_DRAWS,
+    NOT_JUDGED,
+    Accuracy,
+    Codes,
+    Difference,
+    Interval,
+    accuracy,
+    encode,
+    paired_difference,
+)
 
-__all__ = ["N_DRAWS", "Accuracy", "Difference", "Interval", "accuracy", "encode", "paired_difference"]
+__all__ = [
+    "CODE",
+    "NOT_JUDGED",
+    "N_DRAWS",
+    "Accuracy",
+    "Codes",
+    "Difference",
+    "Interval",
+    "accuracy",
+    "encode",
+    "paired_difference",
+]

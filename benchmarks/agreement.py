@@ -6,7 +6,7 @@ with nothing: it counts in n and is not correct, unless it is left out on purpos
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import numpy as np
@@ -19,6 +19,8 @@ N_DRAWS = 1000
 CODES = (*Label, "tie")
 TIE = CODES.index("tie")
 NOT_JUDGED = -1
+CODE: Mapping[str | None, int] = {None: NOT_JUDGED, **{str(label): code for code, label in enumerate(CODES)}}
+"""The code of a label; None is "not judged"."""
 _CHUNK_CELLS = 20_000_000  # draws are made in chunks of at most this many cluster weights (160 MB)
 
 Codes = NDArray[np.int8]
@@ -51,8 +53,7 @@ class Difference(Document):
 
 def encode(labels: Sequence[str | None]) -> Codes:
     """Codes of labels, int8 (n,); None is ``NOT_JUDGED``."""
-    table = {**{str(label): code for code, label in enumerate(CODES)}, None: NOT_JUDGED}
-    return np.array([table[None if label is None else str(label)] for label in labels], dtype=np.int8)
+    return np.array([CODE[label] for label in labels], dtype=np.int8)
 
 
 def is_correct(labels: Codes, predictions: Codes) -> NDArray[np.bool_]:
@@ -64,7 +65,7 @@ def is_correct(labels: Codes, predictions: Codes) -> NDArray[np.bool_]:
     tied = (TIE, *(CODES.index(label) for label in ties))
     untyped = (labels == TIE) | (predictions == TIE)
     same_tie = untyped & np.isin(labels, tied) & np.isin(predictions, tied)
-    return ((labels == predictions) | same_tie) & (predictions != NOT_JUDGED)
+    return np.asarray(((labels == predictions) | same_tie) & (predictions != NOT_JUDGED))
 
 
 def accuracy(labels: Codes, predictions: Codes, clusters: NDArray[np.int64], seed: int) -> Accuracy:

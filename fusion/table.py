@@ -48,11 +48,12 @@ class Table:
 
     def fuse(self, ratings: Mapping[str, Rating]) -> Label:
         """The overall label of one set of ratings; every dimension must be rated."""
-        return LABELS[self.outcomes[tuple(LABELS.index(Label(ratings[name])) for name in self.dimensions)]]
+        codes = tuple(LABELS.index(Label(str(ratings[name]))) for name in self.dimensions)
+        return LABELS[int(self.outcomes[codes])]
 
     def fuse_codes(self, codes: NDArray[np.integer]) -> NDArray[np.uint8]:
         """Overall label codes, (n,), of label codes, (n, n_dimensions)."""
-        return self.outcomes[tuple(codes.T)]
+        return np.asarray(self.outcomes[tuple(codes.T)])
 
     def signature(self) -> Signature:
         """Two policies with the same outcomes and name have the same signature."""

@@ -115,7 +115,8 @@ class _Scorer:
         # The reader of GGUF files draws progress bars of its own, which nothing turns off.
         with contextlib.redirect_stderr(io.StringIO()):
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **source)
-            self.model = transformers.AutoModelForCausalLM.from_pretrained(folder, **source).eval()
+            model: Any = transformers.AutoModelForCausalLM.from_pretrained(folder, **source)
+        self.model = model.eval()
         self.read: list[int] = []  # the tokens that are in the cache
         self.cache = self.new_cache()
 
@@ -145,8 +146,8 @@ class _Scorer:
         Reading always stops at that same place, so that a reply does not depend on what was asked before.
         """
         messages = [{"role": message.role, "content": message.text} for message in request.messages]
-        static = self.tokenizer.apply_chat_template(messages[:1], tokenize=False)
-        whole = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        static: Any = self.tokenizer.apply_chat_template(messages[:1], tokenize=False)
+        whole: Any = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
         first, rest = self._ids(static), self._ids(whole.removeprefix(static))
         if len(first) + len(rest) > MAX_TOKENS_IN:
             message = f"the prompt has {len(first) + len(rest)} tokens, and the embedded model takes {MAX_TOKENS_IN}"

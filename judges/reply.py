@@ -140,6 +140,7 @@ def _verdict(found: Mapping[str, Any], reply: Reply, rubric: Rubric, form: Reply
     preferred: dict[str, Label | None] = {}
     reasons: dict[str, str] = {}
     confidence: dict[str, float] = {}
+    decisive: tuple[str, ...]
     for dimension in rubric.dimensions:
         answers = _answers(found, dimension, form)
         if "preferred" in answers:
@@ -175,7 +176,7 @@ def _answers(found: Mapping[str, Any], dimension: Dimension, form: ReplyForm) ->
         raise _unreadable(f"the reply says nothing of {dimension.name!r}; it must be an object")
     answers = {}
     for field in _dimension_fields(dimension, form):
-        allowed = ("true", "false") if field.is_boolean else field.choices
+        allowed: tuple[str, ...] | None = ("true", "false") if field.is_boolean else field.choices
         if allowed is None:
             continue
         value = given.get(field.name)

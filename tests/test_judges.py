@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import blueprint, case, features
 from hypothesis import given
 from hypothesis import strategies as st
-from cases import blueprint, case, features
 from server import verdict
 
 from trace_s2s.judges import JUDGES, Judge, load_rubric, make_judge, transport_of
@@ -66,7 +66,9 @@ class TestEveryJudge:
         assert Request.model_validate_json(first.canonical_json()) == first
 
     def test_order_sample_and_attempt_change_the_digest(self, kind: str) -> None:
-        cases = [case().model_copy(update=change) for change in ({}, {"order": Order.SWAPPED}, {"sample": 1}, {"attempt": 1})]
+        cases = [
+            case().model_copy(update=change) for change in ({}, {"order": Order.SWAPPED}, {"sample": 1}, {"attempt": 1})
+        ]
         assert len({made(kind).request(one, RUBRIC).digest() for one in cases}) == len(cases)
 
     def test_swapped_order_shows_the_second_response_first(self, kind: str) -> None:
@@ -97,7 +99,9 @@ def test_a_clip_that_failed_fails_the_item_with_its_reason(kind: str) -> None:
 
 
 def test_a_group_whose_extractor_is_unavailable_fails_the_item() -> None:
-    lacking = blueprint("a.wav", features(voice=None), voice=Failure(kind=FailureKind.UNAVAILABLE, message="pip install x"))
+    lacking = blueprint(
+        "a.wav", features(voice=None), voice=Failure(kind=FailureKind.UNAVAILABLE, message="pip install x")
+    )
     with pytest.raises(EvidenceError, match=r"response 1 'a.wav': voice: pip install x"):
         made("blueprint").request(case(lacking), RUBRIC)
     made("transcript").request(case(lacking), RUBRIC)  # does not look at it
@@ -124,7 +128,9 @@ def test_rendered_prompt(layout: Layout) -> None:
 def test_absent_group_is_absent_from_blueprint_and_legend(group: str, layout: Layout) -> None:
     whole = made("blueprint", layout=layout).request(case(), RUBRIC)
     without = features(**{group: None}), features("No idea.", **{group: None})
-    asked = made("blueprint", layout=layout).request(case(*(blueprint(p, f) for p, f in zip("ab", without, strict=True))), RUBRIC)
+    asked = made("blueprint", layout=layout).request(
+        case(*(blueprint(p, f) for p, f in zip("ab", without, strict=True))), RUBRIC
+    )
     in_layout = layout is Layout.COMPACT or group not in ("voice", "turns")
     assert (asked.digest() != whole.digest()) == in_layout
     mark = PAPER_MARKS.get(group, f"\n{group}: ") if layout is Layout.PAPER else f"\n{group}: "
@@ -186,7 +192,10 @@ def test_a_response_cannot_write_lines_of_its_own(layout: Layout) -> None:
 def test_quality_only_rule() -> None:
     def label(first: float, second: float) -> str:
         clips = [
-            blueprint(name, features(quality=Quality(signal_mos=3, background_mos=3, overall_mos=mos, p808_mos=3, n_windows=1)))
+            blueprint(
+                name,
+                features(quality=Quality(signal_mos=3, background_mos=3, overall_mos=mos, p808_mos=3, n_windows=1)),
+            )
             for name, mos in (("a.wav", first), ("b.wav", second))
         ]
         judge = made("quality-only")

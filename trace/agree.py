@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from pydantic import Field
 
-from trace_s2s.benchmarks import N_DRAWS, Accuracy, Difference, accuracy, encode, paired_difference
+from trace_s2s.benchmarks import CODE, N_DRAWS, NOT_JUDGED, Accuracy, Codes, Difference, accuracy, paired_difference
 from trace_s2s.fusion import DIMENSIONS, Table, get_policy
 from trace_s2s.judges.baselines import random_ratings
 from trace_s2s.schemas import OVERALL, Document, Failure, InputError, Label, Manifest
@@ -64,22 +65,23 @@ def agree_run(run: Path, policy: str | None, judged_only: bool, seed: int) -> Ag
     """
     manifest = read_run_manifest(run)
     table = get_policy(policy) if policy else None
-    items = [
+    items = (
         Labelled(
             record.id,
             record.instruction_id or record.id,
             record.label,
-            None if record.ratings is None else {**record.ratings, OVERALL: record.overall},  # type: ignore[dict-item]
+            None if record.ratings is None else _texts({**record.ratings, OVERALL: record.overall}),
             record.baselines,
         )
         for record in read_records(run)
         if record.label
-    ]
-    if not items:
-        raise InputError(f"no item of {str(run)!r} carries a label; give --labels and --predictions")
+    )
     signature = manifest.signature + (f" | fused-again:{table.signature()}" if table else "")
     fusing = table or get_policy(manifest.signatures["policy"].name)
-    return _report(items, table, fusing, judged_only, seed, signature)
+    report = _report(items, table, fusing, judged_only, seed, signature)
+    if not report.n:
+        raise InputError(f"no item of {str(run)!r} carries a label; give --labels and --predictions")
+    return report
 
 
 def agree_files(labels: Path, predictions: Path, policy: str | None, judged_only: bool, seed: int) -> AgreementReport:
@@ -121,8 +123,22 @@ def read_run_manifest(run: Path) -> Manifest:
         raise InputError(f"{str(run)!r} is no finished run folder of this version: {path.name} is unusable") from error
 
 
+@dataclass
+class _Codes:
+    """Label codes by measure, a byte an item, so that millions of items fit."""
+
+    by_measure: dict[str, array[int]] = field(default_factory=lambda: {name: array("b") for name in MEASURES})
+
+    def append(self, said: Mapping[str, str]) -> None:
+        for measure, codes in self.by_measure.items():
+            codes.append(CODE[said.get(measure)])
+
+    def __getitem__(self, measure: str) -> Codes:
+        return np.frombuffer(self.by_measure[measure], dtype=np.int8)
+
+
 def _report(
-    items: Sequence[Labelled],
+    items: Iterable[Labelled],
     again: Table | None,
     fusing: Table | None,
     judged_only: bool,
@@ -131,61 +147,42 @@ def _report(
     remarks: tuple[str, ...] = (),
 ) -> AgreementReport:
     """``again`` fuses the judge's ratings anew; ``fusing`` is what the baselines' ratings are fused by."""
-    kept = [item for item in items if item.predictions is not None] if judged_only else list(items)
-    predictions = {item.id: _fused(item.predictions, again) for item in kept}
-    compare = _Comparison(kept, seed)
-    measured = {name: compare.accuracy(name, predictions) for name in MEASURES}
-    baselines = {}
-    for name, ratings in _baseline_ratings(kept, fusing, seed).items():
-        beside = compare.accuracy(OVERALL, ratings)
-        if beside is not None and measured[OVERALL] is not None:
-            difference = compare.difference(OVERALL, predictions, ratings)
-            baselines[name] = Beside(overall=beside, difference=difference)
+    labels, judge, clusters, n_judged = _Codes(), _Codes(), array("q"), 0
+    baselines = {"random": _Codes(), "quality-only": _Codes()}
+    for item in items:
+        if judged_only and item.predictions is None:
+            continue
+        n_judged += item.predictions is not None
+        clusters.append(int.from_bytes(hashlib.blake2b(item.cluster.encode(), digest_size=7).digest()))
+        labels.append(item.labels)
+        judge.append(_fused(item.predictions, again))
+        baselines["random"].append(_random(f"{seed}\n{item.id}", fusing))
+        baselines["quality-only"].append(_fused(item.baselines.get("quality-only"), fusing))
+    groups = np.frombuffer(clusters, dtype=np.int64)
+
+    def measured(measure: str, said: _Codes) -> Accuracy | None:
+        labelled = labels[measure] != NOT_JUDGED
+        if not labelled.any() or (said[measure] == NOT_JUDGED).all():
+            return None
+        return accuracy(labels[measure][labelled], said[measure][labelled], groups[labelled], seed)
+
+    def beside(said: _Codes) -> Beside | None:
+        overall = measured(OVERALL, said)
+        if overall is None or measured(OVERALL, judge) is None:
+            return None
+        kept = labels[OVERALL] != NOT_JUDGED
+        codes = (labels[OVERALL][kept], judge[OVERALL][kept], said[OVERALL][kept])
+        return Beside(overall=overall, difference=paired_difference(*codes, groups[kept], seed))
+
     ways = "judged-only | " if judged_only else ""
     return AgreementReport(
         signature=f"{signature} | {ways}ci:cluster-bootstrap-{N_DRAWS} | rs:{seed}",
-        n=len(kept),
-        n_judged=sum(item.predictions is not None for item in kept),
-        baselines=baselines,
+        n=len(groups),
+        n_judged=n_judged,
+        baselines={name: found for name, said in baselines.items() if (found := beside(said)) is not None},
         remarks=remarks,
-        **measured,
+        **{measure: measured(measure, judge) for measure in MEASURES},
     )
-
-
-@dataclass(frozen=True)
-class _Comparison:
-    items: Sequence[Labelled]
-    seed: int
-
-    def accuracy(self, measure: str, said: Mapping[str, Mapping[str, str]]) -> Accuracy | None:
-        labelled = self._labelled(measure)
-        if not labelled or not any(measure in said[item.id] for item in labelled):
-            return None
-        return accuracy(self._labels(measure), self._codes(measure, said), self._clusters(measure), self.seed)
-
-    def difference(
-        self, measure: str, first: Mapping[str, Mapping[str, str]], second: Mapping[str, Mapping[str, str]]
-    ) -> Difference:
-        return paired_difference(
-            self._labels(measure),
-            self._codes(measure, first),
-            self._codes(measure, second),
-            self._clusters(measure),
-            self.seed,
-        )
-
-    def _labelled(self, measure: str) -> list[Labelled]:
-        return [item for item in self.items if measure in item.labels]
-
-    def _labels(self, measure: str) -> Any:
-        return encode([item.labels[measure] for item in self._labelled(measure)])
-
-    def _codes(self, measure: str, said: Mapping[str, Mapping[str, str]]) -> Any:
-        return encode([said[item.id].get(measure) for item in self._labelled(measure)])
-
-    def _clusters(self, measure: str) -> Any:
-        names = [item.cluster for item in self._labelled(measure)]
-        return np.unique(names, return_inverse=True)[1]
 
 
 def _fused(ratings: Mapping[str, str] | None, table: Table | None) -> Mapping[str, str]:
@@ -198,19 +195,13 @@ def _fused(ratings: Mapping[str, str] | None, table: Table | None) -> Mapping[st
     return {**without, OVERALL: table.fuse({name: Label(value) for name, value in rated.items()})}
 
 
-def _baseline_ratings(
-    items: Sequence[Labelled], fusing: Table | None, seed: int
-) -> dict[str, dict[str, Mapping[str, str]]]:
-    """What each baseline says of each item; items that one cannot rate have an empty mapping."""
-    found: dict[str, dict[str, Mapping[str, str]]] = {
-        "random": {item.id: random_ratings(f"{seed}\n{item.id}", MEASURES) for item in items}
-    }
-    if fusing is None:
-        return found
-    found["random"] = {item.id: _fused(random_ratings(f"{seed}\n{item.id}", DIMENSIONS), fusing) for item in items}
-    for name in {name for item in items for name in item.baselines}:
-        found[name] = {item.id: _fused(item.baselines.get(name), fusing) for item in items}
-    return found
+def _texts(ratings: Mapping[str, object]) -> dict[str, str]:
+    return {name: str(value) for name, value in ratings.items()}
+
+
+def _random(key: str, fusing: Table | None) -> Mapping[str, str]:
+    """The random baseline: fused from random dimension labels where there is a policy, else a random overall label."""
+    return _fused(random_ratings(key, DIMENSIONS), fusing) if fusing else random_ratings(key, (OVERALL,))
 
 
 def _rated(path: Path, first_under: str) -> Iterator[tuple[str, tuple[str, Mapping[str, str]]]]:

@@ -126,7 +126,7 @@ class Extraction:
     machine: Machine
     n_extracted: Counter[str] = field(default_factory=Counter)
     n_from_store: Counter[str] = field(default_factory=Counter)
-    device_s: Counter[str] = field(default_factory=Counter)
+    device_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     n_clips: int = 0
     _loaded: dict[str, Measure[Any] | Failure] = field(default_factory=dict)
     _failed: dict[str, Failure] = field(default_factory=dict)

@@ -174,7 +174,7 @@ class Judging:
                 verdict = judge.parse(Reply(text=request.messages[-1].text, model="echo"), self.rubric)
             except ItemError:
                 continue  # absent from the record: agree counts it as not judged
-            ratings[name] = {dimension: Label(rating) for dimension, rating in verdict.ratings.items()}
+            ratings[name] = {dimension: Label(str(rating)) for dimension, rating in verdict.ratings.items()}
         return ratings
 
 

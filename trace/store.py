@@ -10,7 +10,6 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -58,7 +57,7 @@ def store_folder(given: str | None) -> Path:
     return Path(given) if given else platformdirs.user_cache_path("trace-s2s")
 
 
-class _Database(AbstractContextManager["_Database"]):
+class _Database:
     def __init__(self, path: Path, schema: str) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
