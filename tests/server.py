@@ -104,7 +104,7 @@ def serve(script: Script) -> Iterator[Server]:
 
     listener = Listener(("127.0.0.1", 0), Handler)
     server = Server(f"http://127.0.0.1:{listener.server_address[1]}/v1")
-    thread = threading.Thread(target=listener.serve_forever, daemon=True)
+    thread = threading.Thread(target=listener.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield server

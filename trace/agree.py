@@ -63,6 +63,20 @@ def agree_run(run: Path, policy: str | None, judged_only: bool, seed: int) -> Ag
     Raises:
         InputError: no run folder, or none of its items is labelled.
     """
+    report = _run_report(run, policy, judged_only, seed)
+    if not report.n:
+        raise InputError(f"no item of {str(run)!r} carries a label; give --labels and --predictions")
+    return report
+
+
+def write_agreement(run: Path, seed: int) -> None:
+    """Write ``RUN/agreement.json`` where items are labelled."""
+    report = _run_report(run, None, judged_only=False, seed=seed)
+    if report.n:
+        (run / "agreement.json").write_text(report.model_dump_json(indent=2) + "\n", "utf-8")
+
+
+def _run_report(run: Path, policy: str | None, judged_only: bool, seed: int) -> AgreementReport:
     manifest = read_run_manifest(run)
     table = get_policy(policy) if policy else None
     items = (
@@ -78,10 +92,7 @@ def agree_run(run: Path, policy: str | None, judged_only: bool, seed: int) -> Ag
     )
     signature = manifest.signature + (f" | fused-again:{table.signature()}" if table else "")
     fusing = table or get_policy(manifest.signatures["policy"].name)
-    report = _report(items, table, fusing, judged_only, seed, signature)
-    if not report.n:
-        raise InputError(f"no item of {str(run)!r} carries a label; give --labels and --predictions")
-    return report
+    return _report(items, table, fusing, judged_only, seed, signature)
 
 
 def agree_files(labels: Path, predictions: Path, policy: str | None, judged_only: bool, seed: int) -> AgreementReport:

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import typer
 
 from .schemas import InputError, TraceError
@@ -19,6 +18,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"max_content_width": 120},
 )
 
 OK, BUG, BAD_INPUT, SOME_FAILED, NONE_JUDGED, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -204,7 +204,11 @@ def _run(config: str | None, settings: list[str] | None, flags: dict[str, Any], 
     from .options import resolve_spec
     from .show import show_run
 
-    result = evaluate(resolve_spec(config, settings or [], flags), _progress(quiet))
+    try:
+        result = evaluate(resolve_spec(config, settings or [], flags), _progress(quiet))
+    except KeyboardInterrupt:
+        typer.echo("stopped; what was done is kept, and the same command goes on from there", err=True)
+        raise typer.Exit(INTERRUPTED) from None
     show_run(result)
     manifest = result.manifest
     raise typer.Exit(_exit_code(manifest.n_items, manifest.n_failed, ()))
@@ -227,14 +231,7 @@ def _progress(quiet: bool) -> Any:
 def main() -> None:
     """Run the command line; errors that a user can mend are one line and exit 2."""
     try:
-        code = app(standalone_mode=False)
+        app()
     except TraceError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(BAD_INPUT)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(BAD_INPUT)
-    except (click.Abort, KeyboardInterrupt):
-        typer.echo("stopped; what was done is kept, and the same command goes on from there", err=True)
-        sys.exit(INTERRUPTED)
-    sys.exit(code if isinstance(code, int) else OK)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from trace_s2s.schemas import Blueprint, Case, Failure, FailureKind, Item, Manifest, Record, RunSpec
 
+from .agree import write_agreement
 from .extraction import Extraction, Wanted
 from .judging import Judging
 from .manifest import BadLine, ManifestFile
@@ -140,6 +141,7 @@ def finish(
     compact_records(folder, (item.id for item in source.items()))
     write_parquet(folder, plan.rubric)
     (folder / "manifest.json").write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
+    write_agreement(folder, plan.spec.seed)
 
     def rows() -> Iterator[Row]:
         with progress.stage("writing the report", manifest.n_items) as advance:
