@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from trace_s2s.schemas import GROUP_SETS, InputError
 
-from .base import Extractor, Machine, Measure, Sample, Waveform, install_command, require
+from .base import Extractor, Machine, Measure, Sample, Waveform
 
 EXTRACTORS: Mapping[str, str] = {
     "transcript": "trace_s2s.extractors.transcript:TranscriptExtractor",
@@ -46,9 +46,7 @@ __all__ = [
     "Waveform",
     "extractor_class",
     "group_names",
-    "install_command",
     "make_extractor",
-    "require",
 ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict
 
-from trace_s2s.schemas import Clip, Failure, Feature, Features, MissingPackage, Signature
+from trace_s2s.schemas import Clip, Failure, Feature, Features, Signature
 
 F = TypeVar("F", bound=Feature)
 Waveform = NDArray[np.float32]
@@ -98,15 +97,3 @@ class Extractor(ABC, Generic[F]):
         """Changes with the name, the version, the weights and every option."""
         content = {"version": self.version, "options": asdict(self), "weights": self.weights_digest()}
         return Signature.of(self.name, content)
-
-
-def require(packages: Mapping[str, str]) -> None:
-    """Raise :class:`MissingPackage` for the first package that is not installed, naming what brings it."""
-    for package, extra in packages.items():
-        if importlib.util.find_spec(package) is None:
-            raise MissingPackage(f"{package!r} is not installed; it comes with: {install_command(extra)}")
-
-
-def install_command(extra: str) -> str:
-    """The command that brings an extra of ours, or a requirement that no extra can hold (it begins with ``--``)."""
-    return f"pip install {extra}" if extra.startswith("--") else f"pip install 'trace-s2s[{extra}]'"

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from trace_s2s.schemas import Contour, Failure, FailureKind, Loudness
+from trace_s2s.schemas import Contour, Failure, FailureKind, Loudness, require
 
-from .base import Extractor, Machine, Measure, Sample, require
+from .base import Extractor, Machine, Measure, Sample
 
 BLOCK_S = 0.4  # ITU-R BS.1770-4: gating blocks of 400 ms
 HOP_S = 0.1  # ITU-R BS.1770-4: 75 % overlap

@@ -74,6 +74,7 @@ class Transport(ABC):
 
         Raises:
             InputError: something that it needs, such as a key, is missing.
+            MissingPackage: a package that it needs is not installed.
         """
         return cls()
 

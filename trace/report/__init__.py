@@ -1,11 +1,10 @@
-"""Stub."""
-from dataclasses import dataclass
-from pathlib import Path
-@dataclass
-class Row:
-    record: object
-    item: object
-    instruction: object
-    responses: object
-def write_report(folder, manifest, rows, audio_root, rows_per_page=100):
-    folder.mkdir(exist_ok=True); list(rows); (folder/"index.html").write_text("x"); return folder/"index.html"
+"""The report: static HTML pages of a run, opened from disk without a server.
+
+``page`` writes them; ``card`` says what is shown of one item, ``comparison`` what of its blueprints, ``contour`` draws
+and ``values`` words. The templates escape whatever they are given. A new feature group needs nothing here: rows, units
+and tooltips are made from its schema.
+"""
+
+from .page import Row, write_report
+
+__all__ = ["Row", "write_report"]
