@@ -21,7 +21,7 @@ TIE = CODES.index("tie")
 NOT_JUDGED = -1
 CODE: Mapping[str | None, int] = {None: NOT_JUDGED, **{str(label): code for code, label in enumerate(CODES)}}
 """The code of a label; None is "not judged"."""
-_CHUNK_CELLS = 20_000_000  # draws are made in chunks of at most this many cluster weights (160 MB)
+_CHUNK_CELLS = 500_000  # draws are made in chunks of at most this many clusters (4 MB, so that they stay in cache)
 
 Codes = NDArray[np.int8]
 
@@ -105,11 +105,10 @@ def cluster_bootstrap(values: NDArray[np.float64], clusters: NDArray[np.int64], 
         return None
     sums, sizes = np.bincount(index, values), np.bincount(index).astype(np.float64)
     random = np.random.default_rng(seed)
-    shares = np.full(n_clusters, 1 / n_clusters)
     n_at_once = max(1, _CHUNK_CELLS // n_clusters)
     means: list[NDArray[np.float64]] = []
     for start in range(0, N_DRAWS, n_at_once):
-        weights = random.multinomial(n_clusters, shares, size=min(n_at_once, N_DRAWS - start))
-        means.append((weights @ sums) / (weights @ sizes))
+        drawn = random.integers(n_clusters, size=(min(n_at_once, N_DRAWS - start), n_clusters))
+        means.append(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
     low, high = np.percentile(np.concatenate(means), [2.5, 97.5])
     return Interval(low=float(low), high=float(high))

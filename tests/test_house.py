@@ -61,7 +61,8 @@ def test_nothing_is_imported_under_its_bare_folder_name() -> None:
 
 
 def test_base_import_brings_nothing_heavy() -> None:
-    code = f"import trace_s2s.engine, trace_s2s.cli, trace_s2s.doctor, sys; print([m for m in {HEAVY} if m in sys.modules])"
+    imports = "import sys, trace_s2s.engine, trace_s2s.cli, trace_s2s.doctor"
+    code = f"{imports}; print([name for name in {HEAVY} if name in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert found.stdout.strip() == "[]"
 
