@@ -93,7 +93,7 @@ def _decode(stream: io.FileIO, shown: str, spec: AudioSpec) -> tuple[NDArray[np.
         with _Forward(_source(stream, shown), closefd=False) as sound:
             return _frames(sound, stream, shown, spec), sound.samplerate
     except soundfile.LibsndfileError as error:
-        found = f"{shown!r} is not audio that can be read ({error.error_string.strip().rstrip('.')})"
+        found = f"{shown!r} is not audio that can be read ({_reason(error)})"
         remedy = "give wav, flac, ogg or mp3, for example by: ffmpeg -i IN OUT.wav"
         raise AudioError(FailureKind.NOT_AUDIO, f"{found}; {remedy}") from error
 
@@ -107,7 +107,7 @@ def _frames(sound: _Forward, stream: io.FileIO, shown: str, spec: AudioSpec) -> 
     try:
         samples: NDArray[np.float32] = sound.read(n_promised if is_known else n_most, dtype="float32", always_2d=True)
     except soundfile.LibsndfileError as error:
-        raise _truncated(shown, f"decoding stops ({error.error_string.strip().rstrip('.')})") from error
+        raise _truncated(shown, f"decoding stops ({_reason(error)})") from error
     _refuse_long(shown, len(samples) / rate_hz, spec)
     if is_known and len(samples) < n_promised and _keeps_promises(sound.format, stream):
         raise _truncated(shown, f"{len(samples)} of {n_promised} samples are there")
@@ -116,6 +116,10 @@ def _frames(sound: _Forward, stream: io.FileIO, shown: str, spec: AudioSpec) -> 
     if not len(samples):
         raise AudioError(FailureKind.EMPTY_FILE, f"{shown!r} holds no sound; write the file again, or leave it out")
     return samples
+
+
+def _reason(error: soundfile.LibsndfileError) -> str:
+    return error.error_string.removeprefix("Error : ").strip(" .").lower()
 
 
 def _truncated(shown: str, found: str) -> AudioError:
@@ -141,7 +145,7 @@ def _source(stream: io.FileIO, shown: str) -> int | io.BytesIO:
     kind, n_riff, form = struct.unpack("<4sI4s", stream.read(12).ljust(12, b"\0"))
     n_bytes = os.fstat(stream.fileno()).st_size
     if kind in (b"RIFF", b"RF64", b"BW64") and form == b"WAVE":
-        start, n_promised = _find_data(stream)
+        start, n_promised = _find_data(stream, shown)
         if n_promised == 0 and n_riff + 8 < n_bytes and start < n_bytes:
             stream.seek(0)
             content = bytearray(stream.read())
@@ -153,8 +157,8 @@ def _source(stream: io.FileIO, shown: str) -> int | io.BytesIO:
     return stream.fileno()
 
 
-def _find_data(stream: io.FileIO) -> tuple[int, int]:
-    """Where a wav's samples start, and how many bytes of them its header promises; past the end if it has none."""
+def _find_data(stream: io.FileIO, shown: str) -> tuple[int, int]:
+    """Where a wav's samples start, and how many bytes of them its header promises."""
     n_long = 0  # of an RF64, whose own chunk sizes are placeholders
     while len(head := stream.read(8)) == 8:
         name, n_bytes = struct.unpack("<4sI", head)
@@ -164,7 +168,7 @@ def _find_data(stream: io.FileIO) -> tuple[int, int]:
         if name == b"ds64":  # EBU Tech 3306: size of the file, then of the data
             n_long = struct.unpack("<8xQ", stream.read(16).ljust(16, b"\0"))[0]
         stream.seek(start + n_bytes + n_bytes % 2)
-    return stream.tell(), 1
+    raise _truncated(shown, "it ends within its header")
 
 
 def _digest(samples: NDArray[np.float32], rate_hz: int) -> str:

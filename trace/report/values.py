@@ -23,7 +23,7 @@ UNITS: Mapping[str, tuple[str, int]] = {
 
 PLAIN = ("", 2)
 COUNT = "n_"
-ABSENT = "–"  # noqa: RUF001 - a dash
+ABSENT = "–"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,12 @@ def rating_words(rating: Rating | HumanLabel) -> str:
     if isinstance(rating, float):
         return f"{rating:g}"
     return {"1": "response 1", "2": "response 2"}.get(rating, words(rating))
+
+
+def acceptable_words(acceptable: tuple[bool, bool]) -> str:
+    """Which of the two responses are acceptable."""
+    words_of = {(True, True): "both", (True, False): "only 1", (False, True): "only 2", (False, False): "neither"}
+    return words_of[acceptable]
 
 
 def agrees(rating: Rating, human: HumanLabel) -> bool | None:
