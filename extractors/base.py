@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict
 
 from trace_s2s.schemas import Clip, Failure, Feature, Features, Signature
-from trace_s2s.schemas import install_command as install_command
-from trace_s2s.schemas import require as require
 
 F = TypeVar("F", bound=Feature)
 Waveform = NDArray[np.float32]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from trace_s2s.schemas import Contour, Failure, FailureKind, InputError, Pitch
+from trace_s2s.schemas import Contour, Failure, FailureKind, InputError, Pitch, require
 
-from .base import Extractor, Machine, Measure, Sample, require
+from .base import Extractor, Machine, Measure, Sample
 
 if TYPE_CHECKING:
     import parselmouth
@@ -85,6 +85,9 @@ def praat_pitch(sample: Sample, floor_hz: float, ceiling_hz: float) -> parselmou
     if sample.duration_s <= window_s:
         message = f"{sample.duration_s:.3f} s is not longer than the pitch window of {window_s:.3f} s"
         return Failure(kind=FailureKind.TOO_SHORT, message=message)
+    if sample.sample_rate_hz < 2 * ceiling_hz:
+        message = f"sound sampled at {sample.sample_rate_hz} Hz holds no pitch up to {ceiling_hz:g} Hz"
+        return Failure(kind=FailureKind.UNVOICED, message=message)
     return praat_sound(sample).to_pitch_ac(time_step=STEP_S, pitch_floor=floor_hz, pitch_ceiling=ceiling_hz)
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from math import floor
 from typing import TYPE_CHECKING, ClassVar
 
-from trace_s2s.schemas import Failure, FailureKind, Transcript, Word
+from trace_s2s.schemas import Failure, FailureKind, Transcript, Word, require
 
-from .base import Extractor, Machine, Measure, Sample, Waveform, require
+from .base import Extractor, Machine, Measure, Sample, Waveform
 from .turns import VAD_FILE, VAD_SHA256
 from .weights import joint_digest, packaged_weights
 

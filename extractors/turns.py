@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-from trace_s2s.schemas import Failure, FailureKind, Segment, Turns
+from trace_s2s.schemas import Failure, FailureKind, Segment, Turns, require
 
-from .base import Extractor, Machine, Measure, Sample, Waveform, require
+from .base import Extractor, Machine, Measure, Sample, Waveform
 from .weights import joint_digest, packaged_weights
 
 RATE_HZ = 16000  # silero-vad's

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from trace_s2s.schemas import Failure, FailureKind, Voice
+from trace_s2s.schemas import Failure, FailureKind, Voice, require
 
-from .base import Extractor, Machine, Measure, Sample, require
+from .base import Extractor, Machine, Measure, Sample
 from .pitch import CEILING_HZ, FLOOR_HZ, STEP_S, check_range, praat_pitch, praat_sound
 
 if TYPE_CHECKING:

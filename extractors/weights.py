@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from trace_s2s.schemas import WeightsError
-
-from .base import require
+from trace_s2s.schemas import WeightsError, require
 
 
 def packaged_weights(package: str, extra: str, file: str, sha256: str) -> Path:

@@ -42,7 +42,7 @@ def examine(store: str | None) -> Iterator[Finding]:
     yield _device()
     for key in KEYS:
         is_set = key in os.environ
-        detail = ("set" if key.endswith("_KEY") else os.environ[key]) if is_set else "not set"
+        detail = ("set" if key.startswith("OPENAI") else os.environ[key]) if is_set else "not set"  # may hold secrets
         yield Finding(part="environment", name=key, is_there=is_set, detail=detail)
     yield Finding(part="store", name="folder", is_there=True, detail=str(store_folder(store)))
 

@@ -6,8 +6,9 @@ All of it is made from the schemas: a field's line is drawn by the type of its v
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, NamedTuple
 
 from trace_s2s.schemas import FEATURES, Blueprint, Contour, Failure, Feature
 
@@ -33,7 +34,7 @@ class Column:
     @property
     def whole_failure(self) -> Failure | None:
         """Why nothing was measured of the clip."""
-        return self.blueprint.failures.get(WHOLE_CLIP) if self.blueprint else None
+        return self.failure(WHOLE_CLIP)
 
     def feature(self, group: str) -> Feature | None:
         """What was measured of a group."""
@@ -45,12 +46,11 @@ class Column:
         return self.blueprint.failures.get(group) if self.blueprint else None
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One field of one clip."""
+class Cell(NamedTuple):
+    """What one clip has in one line, where it is more than a figure."""
 
     column: Column
-    kind: Literal["figure", "text", "scores", "contour", "absent", "unmeasured"]
+    kind: Literal["text", "scores", "contour", "unmeasured"]
     text: str = ""
     scores: tuple[tuple[str, str], ...] = ()
     n_more: int = 0
@@ -59,19 +59,27 @@ class Cell:
     n_lines: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One field of all clips. A clip without the group has one cell in the group's first line, for all of them."""
+class Field(NamedTuple):
+    """What a line is about."""
 
-    name: str
-    unit: str
+    group: str
+    key: str
+    quantity: Quantity
     description: str
-    cells: tuple[Cell, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """One feature group of all clips; without lines' names where no clip has it."""
+class Line(NamedTuple):
+    """One field of all clips; figures are strings, as most cells are and as is drawn fastest.
+
+    A clip without the group has one cell in the group's first line, for all of them.
+    """
+
+    field: Field | None  # None: no clip has the group
+    cells: tuple[str | Cell, ...]
+
+
+class Group(NamedTuple):
+    """One feature group of all clips."""
 
     name: str
     aim: str
@@ -87,51 +95,60 @@ def compare(columns: Sequence[Column]) -> tuple[Group, ...]:
     )
 
 
+@cache
+def fields(group: str) -> tuple[Field, ...]:
+    """The fields of a group. A contour is in the unit of the first of them: ``mean_hz``, ``integrated_lufs``."""
+    infos = FEATURES[group].model_fields
+    first = quantity(next(iter(infos)))
+    made = []
+    for key, info in infos.items():
+        shown = quantity(key)
+        if info.annotation is Contour:
+            shown = Quantity(shown.name, first.unit, first.n_decimals)
+        made.append(Field(group, key, shown, info.description or ""))
+    return tuple(made)
+
+
 def _group(name: str, columns: Sequence[Column]) -> Group:
     aim = (FEATURES[name].__doc__ or "").partition("\n")[0]
-    measured = [column for column in columns if column.feature(name)]
-    if not measured:
-        return Group(name, aim, (Line("", "", "", tuple(_unmeasured(column, name, 1) for column in columns)),))
-    fields = FEATURES[name].model_fields
-    lines = []
-    for field, info in fields.items():
-        values = {column.name: getattr(column.feature(name), field) for column in measured}
-        shown = quantity(field)
-        if any(isinstance(value, Contour) for value in values.values()):
-            shown = _contour_quantity(name, field)
-            values = dict(zip(values, draw(values.values(), shown), strict=True))
-        cells = [
-            _cell(column, values[column.name], shown)
-            if column.name in values
-            else _unmeasured(column, name, len(fields))
-            for column in columns
-            if column.name in values or not lines
-        ]
-        lines.append(Line(shown.name, shown.unit, info.description or "", tuple(cells)))
+    features = [column.feature(name) for column in columns]
+    if not any(features):
+        return Group(name, aim, (Line(None, tuple(_unmeasured(column, name, 1) for column in columns)),))
+    there = [(column, feature) for column, feature in zip(columns, features, strict=True) if feature]
+    lines = [Line(field, _cells(field, there)) for field in fields(name)]
+    if len(there) < len(columns):
+        measured = iter(lines[0].cells)
+        cells = (
+            next(measured) if feature else _unmeasured(column, name, len(lines))
+            for column, feature in zip(columns, features, strict=True)
+        )
+        lines[0] = Line(lines[0].field, tuple(cells))
     return Group(name, aim, tuple(lines))
-
-
-def _contour_quantity(group: str, field: str) -> Quantity:
-    """A contour is in the unit of its group's first field: ``mean_hz``, ``integrated_lufs``."""
-    return replace(quantity(next(iter(FEATURES[group].model_fields))), name=quantity(field).name)
 
 
 def _unmeasured(column: Column, group: str, n_lines: int) -> Cell:
     return Cell(column, "unmeasured", failure=column.failure(group), n_lines=n_lines)
 
 
-def _cell(column: Column, value: object, shown: Quantity) -> Cell:
+def _cells(field: Field, there: Sequence[tuple[Column, Feature]]) -> tuple[str | Cell, ...]:
+    values = [getattr(feature, field.key) for _, feature in there]
+    if isinstance(values[0], Contour):
+        values = draw(values, field.quantity)
+    return tuple(_cell(column, value, field.quantity) for (column, _), value in zip(there, values, strict=True))
+
+
+def _cell(column: Column, value: object, shown: Quantity) -> str | Cell:
     match value:
+        case float() | int():
+            return number(value, shown.n_decimals)
+        case str():
+            return Cell(column, "text", value)
         case Drawing():
             return Cell(column, "contour", drawing=value)
         case Mapping():
             ranked = sorted(value.items(), key=lambda entry: (-entry[1], entry[0]))
             scores = tuple((name, number(score, shown.n_decimals)) for name, score in ranked[:N_SCORES])
             return Cell(column, "scores", scores=scores, n_more=len(ranked) - len(scores))
-        case float() | int():
-            return Cell(column, "figure", number(value, shown.n_decimals))
-        case str():
-            return Cell(column, "text", value)
         case tuple():
-            return Cell(column, "figure", str(len(value)))
-    return Cell(column, "absent", ABSENT)
+            return str(len(value))
+    return ABSENT if value is None else str(value)

@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from trace_s2s.schemas import FEATURES, Manifest
 
 from .card import Card, Row, card, dimensions
+from .comparison import Field, fields
 from .values import acceptable_words, duration, number, rating_words, words
 
 STYLE = "style.css"
@@ -94,6 +95,10 @@ def environment() -> Environment:
         "rating": rating_words,
         "words": words,
     }
+    heads: dict[Field, str] = {}
+    templates.globals["heads"] = heads
+    head = vars(templates.get_template("card.html.jinja").module)["head"]
+    heads |= {field: head(field) for group in FEATURES for field in fields(group)}
     return templates
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from trace_s2s.schemas import HumanLabel, Label, Rating
 
@@ -26,8 +26,7 @@ COUNT = "n_"
 ABSENT = "–"
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(NamedTuple):
     """What a field is called on the page, its unit, and how many decimals it is given."""
 
     name: str
