@@ -78,7 +78,7 @@ def _refuse_long(shown: str, duration_s: float, spec: AudioSpec) -> None:
         raise AudioError(FailureKind.TOO_LONG, f"{found}; {remedy}")
 
 
-class _Forward(soundfile.SoundFile):
+class _Forward(soundfile.SoundFile):  # type: ignore[misc]  # soundfile has no types
     """A sound file that is only read onwards: libsndfile cannot seek in a flac stream of unknown length."""
 
     def seekable(self) -> bool:
@@ -119,7 +119,7 @@ def _frames(sound: _Forward, stream: io.FileIO, shown: str, spec: AudioSpec) -> 
 
 
 def _reason(error: soundfile.LibsndfileError) -> str:
-    return error.error_string.removeprefix("Error : ").strip(" .").lower()
+    return str(error.error_string).removeprefix("Error : ").strip(" .").lower()
 
 
 def _truncated(shown: str, found: str) -> AudioError:

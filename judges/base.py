@@ -86,6 +86,10 @@ class Transport(ABC):
             TransportError: there is no answer.
         """
 
+    def is_local(self) -> bool:
+        """Whether requests stay on this machine."""
+        return True
+
     async def close(self) -> None:
         """Let connections go."""
         return None

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
 
 from trace_s2s.schemas import (
     FailureKind,
@@ -84,6 +85,10 @@ class OpenAITransport(Transport):
             raise _malformed() from error
         self.n_refused = 0
         return _reply(answer, time.perf_counter() - started)
+
+    def is_local(self) -> bool:
+        host = urlsplit(self.base_url or "").hostname or ""
+        return host in {"localhost", "::1"} or host.startswith("127.")
 
     async def close(self) -> None:
         if "client" in self.__dict__:

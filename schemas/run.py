@@ -91,6 +91,7 @@ class RunSpec(Document):
     seed: int = 0
     policy: str | None = Field(None, description="fusion policy; the rubric's own where not given")
     store: str | None = Field(None, description="folder of measurements and replies; the user's cache where not given")
+    offline: bool = Field(False, description="refuse models that are not on this machine")
     retry_failed: bool = Field(False, description="ask again for items that failed before")
     audio: AudioSpec = AudioSpec()
     extract: ExtractSpec = ExtractSpec()

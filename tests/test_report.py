@@ -22,6 +22,7 @@ from trace_s2s.schemas import Contour, Emotion, Failure, FailureKind, Item, Labe
 NASTY = """<script>document.title = "owned"</script>"><img src=x onerror='alert(1)'> & &lt; {{ 7 * 7 }}"""
 RATINGS = {"content": "1", "paralinguistics": "both_good", "voice_quality": "2"}
 VOID = {"meta", "link", "polyline", "img", "br"}
+BLOCKS = {"th", "td", "dt", "dd", "li", "p", "h1", "h2", "h3", "h4"}
 
 
 class Parsed(HTMLParser):
@@ -43,6 +44,8 @@ class Parsed(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag not in VOID:
             assert self.open.pop() == tag
+        if tag in BLOCKS:
+            self.text += " "
 
     def handle_data(self, data: str) -> None:
         self.text += data
@@ -178,7 +181,7 @@ def test_a_failed_item_keeps_its_players_and_human_labels(tmp_path: Path) -> Non
 
 
 def test_every_item_is_on_one_page(tmp_path: Path) -> None:
-    names = [f"item {number}" for number in range(5)]
+    names = [f"item {count}" for count in range(5)]
     folder = tmp_path / "report"
     write_report(folder, manifest(9), map(row, map(str, range(9))), tmp_path, rows_per_page=2)
     write_report(folder, manifest(5), map(row, names), tmp_path, rows_per_page=2)
@@ -187,7 +190,7 @@ def test_every_item_is_on_one_page(tmp_path: Path) -> None:
     assert [name for page in pages for name in page.values("article", "data-id")] == names
     links = [[link for link in page.values("a", "href") if not link.startswith("#")] for page in pages]
     assert links == [["page-2.html"] * 2, ["index.html", "page-3.html"] * 2, ["page-2.html"] * 2]
-    assert all(f"page {number} of 3" in page.words for number, page in enumerate(pages, start=1))
+    assert all(f"page {count} of 3" in page.words for count, page in enumerate(pages, start=1))
     for page in pages:
         anchors = [link[1:] for link in page.values("a", "href") if link.startswith("#")]
         ids = Counter(value for _, attributes in page.elements if (value := attributes.get("id")))
@@ -197,16 +200,16 @@ def test_every_item_is_on_one_page(tmp_path: Path) -> None:
 
 def test_a_page_is_written_before_the_next_is_read(tmp_path: Path) -> None:
     def rows() -> Iterator[Row]:
-        for number in range(5):
-            assert len(list(tmp_path.glob("report/*.html"))) == number // 2
-            yield row(str(number))
+        for count in range(5):
+            assert len(list(tmp_path.glob("report/*.html"))) == count // 2
+            yield row(str(count))
 
     write_report(tmp_path / "report", manifest(5), rows(), tmp_path, rows_per_page=2)
 
 
 @pytest.mark.parametrize("n_rows", [2, 4])
 def test_rows_are_as_many_as_the_manifest_says(tmp_path: Path, n_rows: int) -> None:
-    rows = [row(str(number)) for number in range(n_rows)]
+    rows = [row(str(count)) for count in range(n_rows)]
     with pytest.raises(ValueError, match=f"has 3 items, but {n_rows} rows"):
         write_report(tmp_path, manifest(3), rows, tmp_path, rows_per_page=2)
 
@@ -248,7 +251,7 @@ def test_only_what_was_measured_is_compared(tmp_path: Path) -> None:
     assert "not measured: unvoiced: no voiced frame" in said
     assert "jitter" not in said
     assert "measured response 1 response 2" in said
-    assert parsed.values("td", "rowspan") == ["5", "4", "1"]  # pitch, rate (no reason known), turns of the second
+    assert parsed.values("td", "rowspan") == ["5", "4", "1", "1"]  # pitch, rate; turns of both
     measured_instruction = page(tmp_path, Row(judged(), item(), first, (first, second)))
     assert "measured instruction response 1 response 2" in measured_instruction.words
 

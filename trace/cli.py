@@ -27,7 +27,7 @@ ManifestPath = Annotated[str, typer.Argument(metavar="MANIFEST", help="Pairs: .j
 Output = Annotated[str, typer.Option("-o", "--output", help="The run folder.")]
 Store = Annotated[
     str | None,
-    typer.Option("--store", envvar="TRACE_STORE", help="Folder of measurements and replies; default: user cache."),
+    typer.Option("--store", help="Folder of measurements and replies; default: TRACE_STORE, else the user's cache."),
 ]
 AudioRoot = Annotated[str | None, typer.Option(help="Where audio paths start; default: the manifest's folder.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N items.")]
@@ -39,6 +39,7 @@ Config = Annotated[str | None, typer.Option(help="A TOML run file, such as the r
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Policy = Annotated[str | None, typer.Option(help="Fusion policy; default: the rubric's.")]
+Offline = Annotated[bool, typer.Option("--offline", help="Refuse models that are not on this machine.")]
 Seed = Annotated[int | None, typer.Option(help="Of everything random.")]
 
 
@@ -73,6 +74,7 @@ def judge(
     audio_root: AudioRoot = None,
     limit: Limit = None,
     seed: Seed = None,
+    offline: Offline = False,
     settings: Settings = None,
     config: Config = None,
     quiet: Quiet = False,
@@ -80,7 +82,7 @@ def judge(
     """Judge pairs of spoken answers; measures first what the store lacks. A second start does only what is missing."""
     flags = {
         **{"manifest": manifest, "output": output, "policy": policy, "store": store, "audio_root": audio_root},
-        **{"limit": limit, "seed": seed, "retry_failed": retry_failed or None},
+        **{"limit": limit, "seed": seed, "retry_failed": retry_failed or None, "offline": offline or None},
         **{"judge.kind": judge, "judge.model": model, "judge.rubric": rubric, "judge.layout": layout},
         **{"judge.reply_form": reply_form, "judge.instruction_evidence": instruction_evidence},
         "judge.max_connections": max_connections,

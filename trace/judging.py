@@ -10,6 +10,7 @@ from trace_s2s.fusion import Table
 from trace_s2s.judges import Judge, Transport
 from trace_s2s.schemas import (
     Case,
+    EvidenceError,
     Failure,
     FailureKind,
     ItemError,
@@ -94,6 +95,7 @@ class Judging:
         }
         replies: list[Reply] = []
         try:
+            self._check_arity(case)
             ordered = await self._ordered_verdict(case, replies)
         except ItemError as error:
             failed = {"status": "failed", "failure": error.failure, "usage": _sum(replies)}
@@ -110,6 +112,13 @@ class Judging:
             "usage": _sum(replies),
         }
         return Record.model_validate({**common, **judged})
+
+    def _check_arity(self, case: Case) -> None:
+        wanted, found = self.rubric.task.n_responses, len(case.responses)
+        if found != wanted:
+            keys = "audio1_path and audio2_path" if wanted == 2 else "audio_path"
+            message = f"item {case.item.id!r} has {found} responses, and rubric {self.rubric.name!r} judges {wanted}"
+            raise EvidenceError(FailureKind.MISSING_KEY, f"{message}; give {keys}")
 
     async def _ordered_verdict(self, case: Case, replies: list[Reply]) -> OrderedVerdict:
         """Ask until the reply can be read, or the attempts are spent; every reply is added to ``replies``."""

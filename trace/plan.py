@@ -39,7 +39,7 @@ RUN_FILE = "run.toml"
 BASELINES = ("quality-only",)
 """Judges that rate every labelled item beside the run's own; ``random`` needs no record."""
 NOT_SIGNED: Any = {
-    **dict.fromkeys(("output", "store", "limit", "retry_failed", "manifest", "audio_root"), True),
+    **dict.fromkeys(("output", "store", "limit", "retry_failed", "manifest", "audio_root", "offline"), True),
     "extract": {"threads": True, "device": True, "weights": True},
     "judge": {"max_connections": True, "retries": True, "timeout_s": True, "base_url": True},
 }
@@ -111,7 +111,11 @@ class RunPlan:
         Raises:
             TraceError: a key or a package is missing.
         """
-        return self.transport.from_spec(self.spec.judge, self.machine.threads)
+        transport = self.transport.from_spec(self.spec.judge, self.machine.threads)
+        if self.spec.offline and not transport.is_local():
+            message = f"model {self.judge.model!r} is not on this machine, and --offline refuses such models"
+            raise InputError(f"{message}; leave one of the two out")
+        return transport
 
     def judging(self, transport: Transport, store: ReplyStore, past: Mapping[str, Failure]) -> Judging:
         """The second stage, ready to run."""

@@ -7,6 +7,7 @@ used, so that a killed process loses nothing.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Iterable, Mapping
@@ -53,8 +54,9 @@ CREATE INDEX IF NOT EXISTS ledger_by_run ON ledger (run);
 
 
 def store_folder(given: str | None) -> Path:
-    """Where measurements and replies are kept: as given, else the user's cache folder."""
-    return Path(given) if given else platformdirs.user_cache_path("trace-s2s")
+    """Where measurements and replies are kept: as given, else ``TRACE_STORE``, else the user's cache folder."""
+    named = given or os.environ.get("TRACE_STORE")
+    return Path(named) if named else platformdirs.user_cache_path("trace-s2s")
 
 
 class _Database:

@@ -5,6 +5,7 @@ and ``values`` words. The templates escape whatever they are given. A new featur
 and tooltips are made from its schema.
 """
 
-from .page import Row, write_report
+from .card import Row
+from .page import write_report
 
 __all__ = ["Row", "write_report"]
