@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from trace_s2s.schemas import Failure, FailureKind, Segment, Turns, require
 
 from .base import Extractor, Machine, Measure, Sample, Waveform
 from .weights import joint_digest, packaged_weights
 
+NonNegative = Annotated[float, Field(ge=0)]
 RATE_HZ = 16000  # silero-vad's
 VAD_FILE = "assets/silero_vad_v6.onnx"
 VAD_SHA256 = "4cbf549b8326f60f80f2536d9eefeb450a9abe83365a098031c89719f1be17d2"  # faster-whisper 1.2.1
@@ -33,7 +36,7 @@ class TurnsExtractor(Extractor[Turns]):
         min_speech_s: a shorter sound is no speech (silero-vad's default).
         pad_s: added at both ends of each stretch (silero-vad's default), less where two would meet.
 
-    Cost: about 0.003 of the clip's duration.
+    Cost: about 0.002 of the clip's duration.
     """
 
     name: ClassVar[str] = "turns"
@@ -41,10 +44,10 @@ class TurnsExtractor(Extractor[Turns]):
     packages: ClassVar[dict[str, str]] = {"faster_whisper": "embedded", "onnxruntime": "embedded"}
     weights_licence: ClassVar[str | None] = "MIT"
 
-    threshold: float = 0.5
-    min_silence_s: float = 0.2
-    min_speech_s: float = 0.25
-    pad_s: float = 0.03
+    threshold: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    min_silence_s: NonNegative = 0.2
+    min_speech_s: NonNegative = 0.25
+    pad_s: NonNegative = 0.03
 
     def weights_digest(self) -> str:
         return joint_digest({VAD_FILE: VAD_SHA256})

@@ -40,6 +40,7 @@ EXAMPLES = Path(__file__).parent.parent / "trace" / "examples"
 OTHER_OPTIONS: dict[tuple[str, str], object] = {  # a legal value that is not the default, where one cannot be guessed
     ("transcript", "language"): "de",
     ("quality", "windows"): "released",
+    ("turns", "threshold"): 0.6,
     ("pitch", "keep"): "released",
 }
 WITH_WEIGHTS = {"transcript", "quality", "turns"}
@@ -215,9 +216,15 @@ def test_released_pitch_range_loses_high_and_low_voices() -> None:
     assert [low.kind, high.kind] == [FailureKind.UNVOICED] * 2  # type: ignore[union-attr]
 
 
-def test_impossible_pitch_range_is_refused() -> None:
+@pytest.mark.parametrize("name", ["pitch", "voice"])
+def test_impossible_pitch_range_is_refused(name: str) -> None:
     with pytest.raises(InputError, match="give 0 < floor < ceiling"):
-        make_extractor("pitch", {"floor_hz": 300, "ceiling_hz": 200})
+        make_extractor(name, {"floor_hz": 300, "ceiling_hz": 200})
+
+
+def test_option_that_a_model_would_choke_on_is_refused() -> None:
+    with pytest.raises(InputError, match="option 'beam_size' of extractor 'transcript'"):
+        make_extractor("transcript", {"beam_size": 0})
 
 
 def test_voice_of_a_steady_and_an_unsteady_tone() -> None:
