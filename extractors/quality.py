@@ -52,7 +52,7 @@ class QualityExtractor(Extractor[Quality]):
 
     name: ClassVar[str] = "quality"
     version: ClassVar[str] = "1"
-    packages: ClassVar[dict[str, str]] = {"onnxruntime": "embedded", "speechmos": "embedded"}
+    packages: ClassVar[dict[str, str]] = {"onnxruntime": "embedded", "librosa": "embedded", "speechmos": "embedded"}
     weights_licence: ClassVar[str | None] = "MIT"
 
     windows: Literal["all", "released"] = "all"
@@ -105,11 +105,10 @@ def load_scorer(packages: dict[str, str], machine: Machine) -> Scorer:
     p835, p808 = (
         onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]) for path in paths
     )
-    filters = mel_filters()
 
     def score(window: Waveform) -> tuple[float, float, float, float]:
         signal, background, overall = p835.run(None, {"input_1": window[None]})[0][0].astype(np.float64)
-        opinion = p808.run(None, {"input_1": mel_levels(window[:-FRAME_HOP], filters)[None]})[0][0][0]
+        opinion = p808.run(None, {"input_1": mel_levels(window[:-FRAME_HOP])[None]})[0][0][0]
         fits = (
             np.polyval(SIGNAL_FIT, signal),
             np.polyval(BACKGROUND_FIT, background),
@@ -120,24 +119,10 @@ def load_scorer(packages: dict[str, str], machine: Machine) -> Scorer:
     return score
 
 
-def mel_levels(waveform: Waveform, filters: NDArray[np.float64]) -> NDArray[np.float32]:
+def mel_levels(waveform: Waveform) -> NDArray[np.float32]:
     """Mel levels as P.808's network wants them, (n_frames, N_MELS): dB below the loudest, (dB + 40) / 40."""
-    padded = np.pad(waveform, N_FFT // 2)
-    frames = np.lib.stride_tricks.sliding_window_view(padded, N_FFT)[::FRAME_HOP]
-    window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(N_FFT) / N_FFT)
-    powers = np.abs(np.fft.rfft(frames * window)) ** 2 @ filters.T
-    levels = 10 * np.log10(np.maximum(powers, 1e-10))  # librosa.power_to_db: amin 1e-10, then 80 dB of range
-    below = np.maximum(levels - levels.max(), -80.0)
-    return np.asarray((below + 40) / 40, dtype=np.float32)
+    import librosa
 
-
-def mel_filters() -> NDArray[np.float64]:
-    """Slaney's mel filters of equal area (librosa.filters.mel), (N_MELS, N_FFT // 2 + 1)."""
-    # Slaney's scale: 3 mels for 200 Hz up to 1 kHz (15 mels), then 27 mels for a factor of 6.4
-    highest = 15 + 27 * np.log(RATE_HZ / 2 / 1000) / np.log(6.4)
-    mels = np.linspace(0.0, highest, N_MELS + 2)[:, None]
-    edges = np.where(mels < 15, mels * 200 / 3, 1000 * 6.4 ** ((mels - 15) / 27))
-    bins = np.fft.rfftfreq(N_FFT, 1 / RATE_HZ)
-    rising = (bins - edges[:-2]) / (edges[1:-1] - edges[:-2])
-    falling = (edges[2:] - bins) / (edges[2:] - edges[1:-1])
-    return np.asarray(np.maximum(0.0, np.minimum(rising, falling)) * 2.0 / (edges[2:] - edges[:-2]))
+    powers = librosa.feature.melspectrogram(y=waveform, sr=RATE_HZ, n_fft=N_FFT, hop_length=FRAME_HOP, n_mels=N_MELS)
+    levels = librosa.power_to_db(powers, ref=np.max)
+    return np.asarray((levels.T + 40) / 40, dtype=np.float32)
