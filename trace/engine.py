@@ -69,10 +69,13 @@ def evaluate(spec: RunSpec, progress: Progress | None = None) -> RunResult:
 def measure_items(source: ManifestFile, plan: RunPlan, extraction: Extraction, progress: Progress) -> int:
     """Stage 1: measure every clip once; gives the number of lines of the manifest."""
     todo: set[int] = set()  # hashes: a clip passed over by a collision is measured when its blueprint is asked for
-    n_items = 0
+    n_items = n_groups = 0
     for item in source.items():
         n_items += 1
-        todo.update(map(hash, plan.wanted(item)))
+        for wanted in plan.wanted(item):
+            if hash(wanted) not in todo:
+                todo.add(hash(wanted))
+                n_groups += len(plan.extraction.closure(wanted.groups))
 
     def clips() -> Iterator[Wanted]:
         for item in source.items():
@@ -81,7 +84,7 @@ def measure_items(source: ManifestFile, plan: RunPlan, extraction: Extraction, p
                     todo.discard(hash(wanted))
                     yield wanted
 
-    with progress.stage("measuring", len(todo)) as advance:
+    with progress.stage("measuring", n_groups) as advance:
         extraction.measure(clips(), advance)
     return n_items
 

@@ -53,7 +53,8 @@ def extract_manifest(spec: RunSpec, progress: Progress) -> Extracted:
             else:
                 seen.update(dict.fromkeys(item.audio_paths))
         wanted = [plan.response(name) for name in seen]
-        with progress.stage("measuring", len(wanted)) as advance:
+        n_groups = len(wanted) * len(plan.extraction.closure(plan.extraction.shown))
+        with progress.stage("measuring", n_groups) as advance:
             extraction.measure(wanted, advance)
         for clip in wanted:
             blueprint = extraction.blueprint(clip)

@@ -37,7 +37,9 @@ from .store import BlueprintStore, KnownClip
 
 CHUNK_S = 300.0
 """Clips are decoded together up to this much sound (about 60 MB)."""
-CHUNK_CLIPS = 16
+CHUNK_CLIPS = 64
+BATCH_CLIPS = 4
+"""Clips that an extractor is given at once; what they cost is all that a kill can lose."""
 N_BLUEPRINTS_KEPT = 256
 
 
@@ -133,20 +135,18 @@ class Extraction:
     _kept: dict[tuple[str, tuple[str, ...]], Blueprint] = field(default_factory=dict)
 
     def measure(self, clips: Iterable[Wanted], advance: Advance = lambda steps: None) -> None:
-        """Measure what the store lacks of these clips; ``advance`` is told of each clip done."""
+        """Measure what the store lacks of these clips; ``advance`` is told of each group of each clip done."""
         chunk: list[tuple[Wanted, Sample]] = []
         for wanted in clips:
             self.n_clips += 1
             if (sample := self._sample_if_needed(wanted)) is None:
-                advance(1)
+                advance(len(self.plan.closure(wanted.groups)))
                 continue
             chunk.append((wanted, sample))
             if len(chunk) >= CHUNK_CLIPS or sum(sample.duration_s for _, sample in chunk) >= CHUNK_S:
-                self._measure_chunk(chunk)
-                advance(len(chunk))
+                self._measure_chunk(chunk, advance)
                 chunk = []
-        self._measure_chunk(chunk)
-        advance(len(chunk))
+        self._measure_chunk(chunk, advance)
 
     def blueprint(self, wanted: Wanted) -> Blueprint:
         """What is known of a clip; measured now where it was not before."""
@@ -216,7 +216,7 @@ class Extraction:
     def _path(self, shown: str) -> Path:
         return Path(os.path.join(self.audio_root, shown))  # noqa: PTH118 - keeps an absolute path as it is
 
-    def _measure_chunk(self, chunk: Sequence[tuple[Wanted, Sample]]) -> None:
+    def _measure_chunk(self, chunk: Sequence[tuple[Wanted, Sample]], advance: Advance) -> None:
         found = {_sha256(sample): self.store.get(_sha256(sample), self.plan.signatures) for _, sample in chunk}
         samples = {_sha256(sample): sample for _, sample in chunk}
         wanted: dict[str, set[str]] = defaultdict(set)
@@ -224,18 +224,25 @@ class Extraction:
             wanted[_sha256(sample)].update(self.plan.closure(clip.groups))
         for name, extractor in self.plan.extractors.items():
             pending = [sha256 for sha256 in samples if name in wanted[sha256] and name not in found[sha256]]
-            if not pending or isinstance(measure := self._load(name), Failure):
-                continue
-            started = time.perf_counter()
-            batch = [_with_needs(samples[sha256], extractor.needs, found[sha256]) for sha256 in pending]
-            values = measure(batch)
-            elapsed_s = time.perf_counter() - started
-            measured = list(zip(pending, values, strict=True))
-            self.store.put(name, self.plan.signatures[name], measured, elapsed_s / len(pending))
-            self.n_extracted[name] += len(pending)
-            self.device_s[name] += elapsed_s
-            for sha256, value in measured:
-                found[sha256][name] = value
+            advance(sum(name in self.plan.closure(clip.groups) for clip, _ in chunk) - len(pending))
+            for start in range(0, len(pending), BATCH_CLIPS):
+                some = pending[start : start + BATCH_CLIPS]
+                if not isinstance(measure := self._load(name), Failure):
+                    batch = [_with_needs(samples[sha256], extractor.needs, found[sha256]) for sha256 in some]
+                    for sha256, value in zip(some, self._measured(name, measure, batch), strict=True):
+                        found[sha256][name] = value
+                advance(len(some))
+
+    def _measured(self, name: str, measure: Measure[Any], batch: Sequence[Sample]) -> Sequence[Feature | Failure]:
+        """One group of some clips, measured, counted and kept."""
+        started = time.perf_counter()
+        values = measure(batch)
+        elapsed_s = time.perf_counter() - started
+        measured = list(zip(map(_sha256, batch), values, strict=True))
+        self.store.put(name, self.plan.signatures[name], measured, elapsed_s / len(batch))
+        self.n_extracted[name] += len(batch)
+        self.device_s[name] += elapsed_s
+        return values
 
     def _load(self, name: str) -> Measure[Any] | Failure:
         if name not in self._loaded:
