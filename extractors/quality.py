@@ -9,10 +9,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trace_s2s.schemas import Failure, FailureKind, Quality, require
+from trace_s2s.schemas import Failure, FailureKind, Quality, joint_digest, packaged_weights, require
 
 from .base import Extractor, Machine, Measure, Sample, Waveform
-from .weights import joint_digest, packaged_weights
 
 RATE_HZ = 16000
 WINDOW = 144160  # samples, 9.01 s: the input of the P.835 network

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from trace_s2s.schemas import Failure, FailureKind, Transcript, Word, require
+from trace_s2s.schemas import Failure, FailureKind, Transcript, Word, joint_digest, packaged_weights, require
 
 from .base import Extractor, Machine, Measure, Sample, Waveform
 from .turns import VAD_FILE, VAD_SHA256
-from .weights import joint_digest, packaged_weights
 
 if TYPE_CHECKING:
     from faster_whisper.transcribe import Segment

@@ -9,10 +9,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from trace_s2s.schemas import Failure, FailureKind, Segment, Turns, require
+from trace_s2s.schemas import Failure, FailureKind, Segment, Turns, joint_digest, packaged_weights, require
 
 from .base import Extractor, Machine, Measure, Sample, Waveform
-from .weights import joint_digest, packaged_weights
 
 NonNegative = Annotated[float, Field(ge=0)]
 RATE_HZ = 16000  # silero-vad's

