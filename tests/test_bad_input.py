@@ -228,6 +228,14 @@ def test_unusable_options_are_refused_before_anything_is_done(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("command", ["judge", "extract"])
+def test_output_that_is_a_file(tmp_path: Path, command_line: CommandLine, command: str) -> None:
+    (tmp_path / "run").write_text("mine")
+    code, _, err = command_line(command, write_pairs(tmp_path, 1), "-o", tmp_path / "run", "--features", "loudness")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "cannot be made: File exists; give another -o" in err
+
+
 def test_unusable_manifest(tmp_path: Path, command_line: CommandLine) -> None:
     code, _, err = command_line("judge", tmp_path / "none.jsonl", "-o", tmp_path / "run")
     assert (code, err.count("\n")) == (2, 1)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .schemas import InputError, TraceError
+
+if TYPE_CHECKING:
+    from .progress import Progress
 
 app = typer.Typer(
     name="trace-s2s",
@@ -115,8 +118,11 @@ def extract(
         **_extract_flags(profile, features, drop, weights),
     }
     done = extract_manifest(resolve_spec(config, settings or [], flags), _progress(quiet))
+    for reasons in done.failures.values():
+        for reason in reasons:
+            typer.echo(reason, err=True)
     typer.echo(done.line())
-    raise typer.Exit(_exit_code(done.n_clips, len(done.failed), done.failed))
+    raise typer.Exit(_exit_code(done.n, len(done.failures)))
 
 
 @app.command(epilog="Examples: trace-s2s fuse run --policy s2s-arena; trace-s2s fuse --policy majority --table")
@@ -213,18 +219,16 @@ def _run(config: str | None, settings: list[str] | None, flags: dict[str, Any], 
         raise typer.Exit(INTERRUPTED) from None
     show_run(result)
     manifest = result.manifest
-    raise typer.Exit(_exit_code(manifest.n_items, manifest.n_failed, ()))
+    raise typer.Exit(_exit_code(manifest.n_items, manifest.n_failed))
 
 
-def _exit_code(n: int, n_failed: int, failures: Any) -> int:
-    for failure in failures:
-        typer.echo(failure, err=True)
+def _exit_code(n: int, n_failed: int) -> int:
     if n_failed == n:
         return NONE_JUDGED
     return SOME_FAILED if n_failed else OK
 
 
-def _progress(quiet: bool) -> Any:
+def _progress(quiet: bool) -> Progress:
     from .progress import Bars, Silent
 
     return Bars() if sys.stderr.isatty() and not quiet else Silent()

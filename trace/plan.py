@@ -139,14 +139,13 @@ class RunPlan:
             InputError: the folder holds another run, or cannot be written.
         """
         path = folder / RUN_FILE
+        if path.exists() and run_digest(_read_run_file(path)) != run_digest(self.spec):
+            raise InputError(f"{str(folder)!r} holds another run (see its {RUN_FILE}); give another -o")
+        text = tomli_w.dumps(self.spec.model_dump(mode="json", exclude_none=True))
         try:
-            if path.exists() and run_digest(_read_run_file(path)) != run_digest(self.spec):
-                message = f"{str(folder)!r} holds another run (see its {RUN_FILE}); give another -o"
-                raise InputError(message)
-            folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(tomli_w.dumps(self.spec.model_dump(mode="json", exclude_none=True)), "utf-8")
+            (make_folder(folder) / RUN_FILE).write_text(text, "utf-8")
         except OSError as error:
-            raise InputError(f"run folder {str(folder)!r} cannot be written: {error.strerror}") from error
+            raise InputError(f"folder {str(folder)!r} cannot be written: {error.strerror}; give another -o") from error
         return folder
 
     def signatures(self) -> dict[str, Signature]:
@@ -174,6 +173,19 @@ class RunPlan:
         extractors = ",".join(str(self.extraction.signatures[name]) for name in self.extraction.shown)
         parts += ["order:given", f"fusion:{policy}", f"ext:{extractors}", f"rs:{self.spec.seed}", f"v{__version__}"]
         return " | ".join(parts)
+
+
+def make_folder(folder: Path) -> Path:
+    """Make a folder for output.
+
+    Raises:
+        InputError: it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"folder {str(folder)!r} cannot be made: {error.strerror}; give another -o") from error
+    return folder
 
 
 def run_digest(spec: RunSpec) -> str:
