@@ -45,6 +45,7 @@ __all__ = [
     "Sample",
     "Waveform",
     "extractor_class",
+    "foreign_extractors",
     "group_names",
     "make_extractor",
 ]
@@ -56,12 +57,16 @@ def extractor_class(name: str) -> type[Extractor[Any]]:
     Raises:
         InputError: there is none of that name.
     """
-    foreign = {point.name: point.value for point in entry_points(group=_GROUP)}
-    table = {**foreign, **EXTRACTORS}
+    table = {**foreign_extractors(), **EXTRACTORS}
     if name not in table:
         raise InputError(f"no extractor is called {name!r}; there are: {', '.join(sorted(table))}")
     found: type[Extractor[Any]] = EntryPoint(name, table[name], _GROUP).load()
     return found
+
+
+def foreign_extractors() -> dict[str, str]:
+    """Extractors of other packages by name, as ``module:Class``. One for a group of ``FEATURES`` can be asked for."""
+    return {point.name: point.value for point in entry_points(group=_GROUP)}
 
 
 def make_extractor(name: str, options: Mapping[str, Any]) -> Extractor[Any]:

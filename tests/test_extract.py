@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,8 @@ import pytest
 from conftest import CommandLine
 from pairs import records, tone, write_pairs, write_wav
 
-from trace_s2s.schemas import Blueprint
+from trace_s2s.extractors import Extractor, Machine, Measure
+from trace_s2s.schemas import Blueprint, Emotion
 
 
 def blueprints(folder: Path) -> dict[str, dict[str, Any]]:
@@ -102,6 +105,25 @@ def test_an_extractor_that_is_not_installed_fails_by_name_and_is_not_remembered(
     assert found["message"] in err
     assert command_line(*command)[0] == 4
     assert records(tmp_path / "run")["i0"]["failure"]["kind"] == "connection"  # it got as far as the server
+
+
+def test_another_package_brings_an_extractor(
+    tmp_path: Path, command_line: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    point = EntryPoint("emotion", "test_extract:CalmExtractor", "trace_s2s.extractors")
+    monkeypatch.setattr("trace_s2s.extractors.entry_points", lambda group: [point])
+    command = ("extract", write_pairs(tmp_path, 1), "-o", tmp_path / "out", "--features", "loudness,emotion", "--quiet")
+    assert command_line(*command)[0] == 0
+    assert blueprints(tmp_path / "out")["0a.wav"]["features"]["emotion"] == {"scores": {"calm": 1.0}}
+
+
+@dataclass(frozen=True)
+class CalmExtractor(Extractor[Emotion]):
+    name = "emotion"
+    version = "1"
+
+    def load(self, machine: Machine) -> Measure[Emotion]:
+        return lambda samples: [Emotion(scores={"calm": 1.0}) for _ in samples]
 
 
 def test_a_language_that_the_transcriber_does_not_know_is_a_named_failure(

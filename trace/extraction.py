@@ -14,9 +14,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from trace_s2s.extractors import PROFILES, Extractor, Machine, Measure, Sample, group_names, make_extractor
+from trace_s2s.extractors import (
+    PROFILES,
+    Extractor,
+    Machine,
+    Measure,
+    Sample,
+    foreign_extractors,
+    group_names,
+    make_extractor,
+)
 from trace_s2s.extractors.audio import check_fit, read_sample
 from trace_s2s.schemas import (
+    FEATURES,
     AudioError,
     AudioSpec,
     Blueprint,
@@ -63,11 +73,12 @@ class ExtractionPlan:
         if spec.profile not in PROFILES:
             raise InputError(f"no profile is called {spec.profile!r}; there are: {', '.join(PROFILES)}")
         profile = PROFILES[spec.profile]
+        known = (*profile, *(name for name in foreign_extractors() if name in FEATURES and name not in profile))
         wanted, dropped = group_names(spec.features or profile), group_names(spec.drop)
         for name in (*wanted, *dropped, *spec.options):
-            if name not in profile:
-                raise InputError(f"profile {spec.profile!r} has no group {name!r}; it has: {', '.join(profile)}")
-        shown = tuple(name for name in profile if name in wanted and name not in dropped)
+            if name not in known:
+                raise InputError(f"profile {spec.profile!r} has no group {name!r}; it has: {', '.join(known)}")
+        shown = tuple(name for name in known if name in wanted and name not in dropped)
         extractors: dict[str, Extractor[Any]] = {}
         signatures: dict[str, Signature] = {}
         for name in shown:
