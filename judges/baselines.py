@@ -65,6 +65,8 @@ class RandomJudge(_Baseline):
         return cls(seed=seed)
 
     def request(self, case: Case, rubric: Rubric) -> Request:
+        for number, response in enumerate(case.responses, start=1):
+            check_measured(response, f"response {number}", ())
         return self._request({"id": case.item.id, "seed": self.seed}, case)
 
     def parse(self, reply: Reply, rubric: Rubric) -> Verdict:

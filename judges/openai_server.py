@@ -5,6 +5,7 @@ The official client does connections, time-outs and retries (429 with Retry-Afte
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Iterator
@@ -25,13 +26,15 @@ from trace_s2s.schemas import (
 )
 
 from .base import Transport
-from .reply import json_schema
+from .reply import clean, json_schema
 
 if TYPE_CHECKING:
     import openai
     from openai import AsyncOpenAI
     from openai.types.chat import ChatCompletion
 
+NO_KEY = "none"
+LONGEST_WAIT_S = 60.0  # the longest Retry-After that the client heeds
 N_REFUSED_LOGINS = 5
 """After so many refused keys with no answer between them, the server is not asked again in this run."""
 
@@ -47,7 +50,6 @@ class OpenAITransport(Transport):
 
     base_url: str | None
     api_key: str = field(repr=False)
-    structured: str = "json_schema"
     retries: int = 4
     timeout_s: float = 120.0
     n_refused: int = field(default=0, init=False)
@@ -55,12 +57,14 @@ class OpenAITransport(Transport):
     @classmethod
     def from_spec(cls, spec: JudgeSpec, threads: int) -> Self:
         require({"openai": "llm"})
-        base_url = spec.base_url or os.environ.get("OPENAI_BASE_URL")
+        base_url = _checked_url(spec.base_url or os.environ.get("OPENAI_BASE_URL") or None)
         api_key = os.environ.get("OPENAI_API_KEY")
+        if api_key and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
+            raise InputError("OPENAI_API_KEY holds characters that no key has; copy it again, without quotes or dots")
         if not api_key and not base_url:
             remedy = "set it, or OPENAI_BASE_URL to a server of your own, or leave --model out to try the embedded one"
             raise InputError(f"model {spec.model!r} needs OPENAI_API_KEY, which is not set; {remedy}")
-        return cls(base_url, api_key or "none", spec.structured, spec.retries, spec.timeout_s)
+        return cls(base_url, api_key or NO_KEY, spec.retries, spec.timeout_s)
 
     @cached_property
     def client(self) -> AsyncOpenAI:
@@ -78,13 +82,20 @@ class OpenAITransport(Transport):
             raise TransportError(FailureKind.AUTHENTICATION, f"{message} and give --retry-failed")
         started = time.perf_counter()
         try:
-            answer = await self.client.chat.completions.create(**self._arguments(request))
+            # The client's own time-out is for each piece of an answer: a server that trickles would never meet it.
+            async with asyncio.timeout((self.timeout_s + LONGEST_WAIT_S) * (self.retries + 1)):
+                answer = await self.client.chat.completions.create(**self._arguments(request))
         except openai.APIError as error:
             raise self._failure(error) from error
-        except ValueError as error:  # a body that is not JSON, under a header that says it is
+        except TimeoutError as error:
+            raise self._failure(openai.APITimeoutError(None)) from error  # type: ignore[arg-type]
+        except (ValueError, RecursionError) as error:  # a body that is not JSON, under a header that says it is
             raise _malformed() from error
         self.n_refused = 0
-        return _reply(answer, time.perf_counter() - started)
+        try:
+            return _reply(answer, time.perf_counter() - started)
+        except (AttributeError, TypeError, KeyError, IndexError, ValueError) as error:
+            raise _malformed() from error  # JSON of another form: the client does not check it
 
     def is_local(self) -> bool:
         host = urlsplit(self.base_url or "").hostname or ""
@@ -106,10 +117,10 @@ class OpenAITransport(Transport):
         if request.max_tokens is not None:
             # OpenAI's own models refuse the old name, many other servers do not know the new one.
             arguments["max_tokens" if self.base_url else "max_completion_tokens"] = request.max_tokens
-        if self.structured == "json_schema":
+        if request.structured == "json_schema":
             schema = {"name": "verdict", "strict": True, "schema": json_schema(request.fields)}
             arguments["response_format"] = {"type": "json_schema", "json_schema": schema}
-        elif self.structured == "json_object":
+        elif request.structured == "json_object":
             arguments["response_format"] = {"type": "json_object"}
         return arguments
 
@@ -121,9 +132,12 @@ class OpenAITransport(Transport):
             return _malformed()
         if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
             self.n_refused += 1
-        said = " ".join(str(error).replace(self.api_key, "***").split())[:300]
+        said = " ".join(self._without_key(str(error)).split())[:300]
         kind, message, remedy = next(known[1:] for known in self._known(said) if isinstance(error, known[0]))
         return TransportError(kind, f"{message}; {remedy}, then --retry-failed")
+
+    def _without_key(self, text: str) -> str:
+        return clean(text if self.api_key == NO_KEY else text.replace(self.api_key, "***"))
 
     def _known(self, said: str) -> Iterator[tuple[type[Exception], FailureKind, str, str]]:
         """What can go wrong: the client's error, its kind, what happened, the remedy."""
@@ -142,13 +156,12 @@ class OpenAITransport(Transport):
         broken = f"the server failed {n_tries} times ({said})"
         yield openai.InternalServerError, FailureKind.SERVER_ERROR, broken, "wait for it to recover"
         other = f"the server does not take the request ({said})"
-        remedy = "if it knows no JSON schema, --set judge.structured=json_object or none"
+        remedy = "if it knows no JSON schema, --set judge.structured=json_object or none (with another -o); mend it"
         yield openai.APIError, FailureKind.BAD_REQUEST, other, remedy
 
 
 def _reply(answer: ChatCompletion, latency_s: float) -> Reply:
-    if not getattr(answer, "choices", None) or answer.choices[0].message is None:
-        raise _malformed()
+    """What the client read, checked: it takes whatever JSON a server sends."""
     choice = answer.choices[0]
     refused = choice.message.refusal
     used = answer.usage
@@ -160,12 +173,28 @@ def _reply(answer: ChatCompletion, latency_s: float) -> Reply:
         text_out=(used.completion_tokens or 0) if used else 0,
     )
     return Reply(
-        text=refused or choice.message.content or "",
+        text=clean(refused or choice.message.content or ""),
         model=answer.model or "unnamed",
         finish_reason="refusal" if refused else choice.finish_reason,
         usage=usage,
         latency_s=round(latency_s, 4),
     )
+
+
+def _checked_url(base_url: str | None) -> str | None:
+    """The server's address, refused where it is none, or holds a password that would end up in files."""
+    if base_url is None:
+        return None
+    try:
+        parts = urlsplit(base_url)
+        is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        is_good = False
+    if not is_good:
+        raise InputError(f"server {base_url!r} is no address; give one such as http://localhost:8000/v1")
+    if parts.username or parts.password:
+        raise InputError("the server's address holds a name or password; give the key by OPENAI_API_KEY instead")
+    return base_url
 
 
 def _malformed() -> TransportError:

@@ -29,6 +29,7 @@ from trace_s2s.schemas import (
 )
 
 NEITHER = "neither"
+LONGEST_REPLY = 100_000  # characters; looking for JSON takes time that grows with the square of nonsense
 _PREFERRED: Mapping[str, Label] = {"1": Label.FIRST, "2": Label.SECOND, NEITHER: Label.BOTH_GOOD}
 
 
@@ -86,6 +87,11 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
+def clean(text: str) -> str:
+    """Text that can be written as UTF-8: half an emoji (a lone surrogate) becomes a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def parse_reply(reply: Reply, rubric: Rubric, form: ReplyForm) -> Verdict:
     """Read a reply. Reasons may be missing; ratings may not.
 
@@ -105,10 +111,12 @@ def _check_finished(reply: Reply) -> None:
     if reply.finish_reason in ("refusal", "content_filter"):
         raise UnreadableReply(FailureKind.REFUSED, f"the model refused to judge: {_excerpt(reply.text)}")
     if reply.finish_reason == "length":
-        message = "the reply was cut short at its bound; raise --set judge.max_tokens"
+        message = "the reply was cut short at its bound; raise --set judge.max_tokens, with another -o"
         raise UnreadableReply(FailureKind.CUT_SHORT, message)
     if not reply.text.strip():
         raise _unreadable("the reply is empty")
+    if len(reply.text) > LONGEST_REPLY:
+        raise _unreadable(f"the reply has {len(reply.text)} characters, far more than a verdict needs")
 
 
 def _objects_with(rubric: Rubric, text: str) -> Iterator[Mapping[str, Any]]:
@@ -119,7 +127,7 @@ def _objects_with(rubric: Rubric, text: str) -> Iterator[Mapping[str, Any]]:
     while start >= 0:
         try:
             found, end = decoder.raw_decode(text, start)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):  # also numbers of thousands of digits
             end = start + 1
         else:
             if wanted & found.keys():
@@ -203,7 +211,7 @@ def _rating(text: str, dimension: Dimension) -> Rating:
 def _reason(found: Mapping[str, Any], dimension: Dimension) -> str | None:
     given = found[dimension.name]
     reason = given.get("reason") if isinstance(given, Mapping) else None
-    return reason.strip() or None if isinstance(reason, str) else None
+    return clean(reason).strip() or None if isinstance(reason, str) else None
 
 
 def _unreadable(message: str) -> UnreadableReply:

@@ -49,6 +49,7 @@ class TextJudge(Judge):
     temperature: float | None = 0.0
     max_tokens: int = 1200
     seed: int | None = None
+    structured: str = "json_schema"
 
     evidence: ClassVar[str]
     """How the responses come to the judge, in a sentence."""
@@ -63,6 +64,7 @@ class TextJudge(Judge):
             temperature=None if spec.temperature == "model" else spec.temperature,
             max_tokens=spec.max_tokens,
             seed=spec.seed,
+            structured=spec.structured,
         )
 
     @property
@@ -94,6 +96,7 @@ class TextJudge(Judge):
             temperature=self.temperature,
             max_tokens=self.max_tokens,
             seed=self.seed,
+            structured=self.structured,
             order=case.order,
             sample=case.sample,
             attempt=case.attempt,

@@ -69,6 +69,7 @@ class Request(Document):
     temperature: float | None = None
     max_tokens: int | None = None
     seed: int | None = None
+    structured: str = Field("json_schema", description="how a server is told the form of the reply")
     order: Order = Order.GIVEN
     sample: int = Field(0, description="which of several independent answers to the same question")
     attempt: int = Field(0, description="how often the question was answered unreadably before")

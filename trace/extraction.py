@@ -209,6 +209,10 @@ class Extraction:
         except AudioError as error:
             self._failed[shown] = error.failure
             raise
+        except (OSError, ValueError) as error:  # a name that no file can have
+            message = f"{shown[:80]!r} cannot be opened ({error}); mend the manifest"
+            self._failed[shown] = Failure(kind=FailureKind.MISSING_FILE, message=message)
+            raise AudioError(FailureKind.MISSING_FILE, message) from error
         return known, sample
 
     def _sample_if_needed(self, wanted: Wanted) -> Sample | None:

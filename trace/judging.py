@@ -85,7 +85,7 @@ class Judging:
     async def record(self, case: Case | BadLine) -> Record:
         """One item's record: judged, or failed with its reason."""
         if isinstance(case, BadLine):
-            return Record(id=case.id, status="failed", failure=case.failure)
+            return Record(id=case.id, status="failed", failure=case.failure, label=case.label)
         common = {
             "id": case.item.id,
             "instruction_id": case.item.instruction_id,
