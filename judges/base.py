@@ -41,6 +41,10 @@ class Judge(ABC):
     def model(self) -> str:
         """``provider/model``: which transport answers, and with which model."""
 
+    def check_groups(self, shown: tuple[str, ...]) -> None:
+        """Raise :class:`InputError` where a run does not measure what this judge cannot do without."""
+        return None
+
     @abstractmethod
     def request(self, case: Case, rubric: Rubric) -> Request:
         """What to ask.

@@ -14,6 +14,7 @@ from trace_s2s.schemas import (
     EvidenceError,
     FailureKind,
     Features,
+    InputError,
     InstructionEvidence,
     JudgeSpec,
     Layout,
@@ -70,6 +71,10 @@ class TextJudge(Judge):
     @property
     def model(self) -> str:
         return self.model_name
+
+    def check_groups(self, shown: tuple[str, ...]) -> None:
+        if not shown:
+            raise InputError(f"judge {self.name!r} would see nothing: every feature group is left out")
 
     @abstractmethod
     def shown(self, blueprint: Blueprint) -> Blueprint:
@@ -167,6 +172,10 @@ class TranscriptJudge(TextJudge):
         "You are given the words of the responses only, as an automatic transcript. Where a dimension is about sound, "
         "judge as well as the words allow."
     )
+
+    def check_groups(self, shown: tuple[str, ...]) -> None:
+        if "transcript" not in shown:
+            raise InputError(f"judge {self.name!r} sees transcripts only, and group 'transcript' is left out")
 
     def shown(self, blueprint: Blueprint) -> Blueprint:
         return _only(blueprint, ("transcript",))

@@ -61,6 +61,10 @@ from .run import (
 
 SCHEMAS: Mapping[str, type[Document]] = {
     "blueprint": Blueprint,
+    "clip": Clip,
+    "failure": Failure,
+    "features": Features,
+    **FEATURES,
     "item": Item,
     "manifest": Manifest,
     "record": Record,
@@ -68,6 +72,8 @@ SCHEMAS: Mapping[str, type[Document]] = {
     "request": Request,
     "rubric": Rubric,
     "run": RunSpec,
+    "runspec": RunSpec,
+    "usage": Usage,
     "verdict": Verdict,
 }
 """The documents whose JSON Schema ``trace-s2s schema NAME`` prints."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue
 
 from .base import Document, Signature
 from .judging import Usage
@@ -80,17 +81,25 @@ class JudgeSpec(Document):
     )
 
 
+PathText = Annotated[str, BeforeValidator(lambda path: os.fspath(path) if isinstance(path, os.PathLike) else path)]
+"""A path; path objects are taken, too."""
+
+
 class RunSpec(Document):
     """One run, whole: ``evaluate(RunSpec(manifest="pairs.jsonl", output="run"))``."""
 
     schema_version: Literal[1] = 1
-    manifest: str = Field(description="pairs to judge: JSONL, JSON array, CSV or Parquet")
-    output: str = Field(description="the run folder")
-    audio_root: str | None = Field(None, description="where audio paths start; the manifest's folder where not given")
+    manifest: Annotated[PathText, Field(min_length=1)] = Field(
+        description="pairs to judge: JSONL, JSON array, CSV or Parquet"
+    )
+    output: Annotated[PathText, Field(min_length=1)] = Field(description="the run folder")
+    audio_root: PathText | None = Field(None, description="where audio paths start; else the manifest's folder")
     limit: Count | None = Field(None, description="only the first items")
     seed: int = 0
     policy: str | None = Field(None, description="fusion policy; the rubric's own where not given")
-    store: str | None = Field(None, description="folder of measurements and replies; the user's cache where not given")
+    store: PathText | None = Field(
+        None, description="folder of measurements and replies; else TRACE_STORE, the user's cache"
+    )
     offline: bool = Field(False, description="refuse models that are not on this machine")
     retry_failed: bool = Field(False, description="ask again for items that failed before")
     audio: AudioSpec = AudioSpec()

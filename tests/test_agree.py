@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from trace_s2s.agree import agree_files
@@ -75,6 +77,30 @@ def test_random_baseline_stands_beside_with_its_paired_difference(files: tuple[P
     assert any("quality-only" in remark for remark in report.remarks)
 
 
+def test_a_run_s_own_files_are_read_as_what_they_are(tmp_path: Path) -> None:
+    """Records and results hold human labels and the judge's: neither is taken for the other."""
+    record = {"id": "a", "ratings": {"content": "1"}, "overall": "1", "label": {"content": "2", "overall": "2"}}
+    failed = {"id": "b", "ratings": None, "overall": None, "label": {"overall": "1"}}
+    records = write(tmp_path / "records.jsonl", [record, failed])
+    flat = {"id": "a", "content": "1", "overall": "1", "label_content": "2", "label_overall": "2"}
+    results = tmp_path / "results.parquet"
+    pq.write_table(pa.Table.from_pylist([flat, {"id": "b", "label_overall": "1"}]), results)
+    for path in (records, results):
+        report = agree_files(path, path, None, judged_only=False, seed=0)
+        assert report.overall is not None
+        assert (report.overall.accuracy, report.overall.n, report.overall.n_judged) == (0.0, 2, 1)
+
+
+def test_labels_may_be_numbers_or_partly_missing(tmp_path: Path) -> None:
+    labels = write(tmp_path / "labels.jsonl", [{"index": 1.0, "label": {"content": 1, "overall": None}}, {"id": 2}])
+    said = write(tmp_path / "said.jsonl", [{"id": "1", "content": "1"}, {"id": 2, "content": "1"}])
+    report = agree_files(labels, said, None, judged_only=False, seed=0)
+    assert (report.n, report.overall) == (1, None)
+    assert report.content is not None
+    assert report.content.accuracy == 1.0
+    assert "1 lines of labels have none: left out" in report.remarks
+
+
 @pytest.mark.parametrize(
     ("labels", "said", "message"),
     [
@@ -82,11 +108,18 @@ def test_random_baseline_stands_beside_with_its_paired_difference(files: tuple[P
         ([{"id": 1, "overall": "3"}], [{"id": 1, "overall": "1"}], r"labels.jsonl line 1: overall is '3'; it must be"),
         ([{"id": 1, "overall": "1"}], [{"id": 1}, {"id": 1}], r"said.jsonl line 2: id '1' was there before"),
         ([{"overall": "1"}], [{"id": 1}], r"labels.jsonl line 1: no id"),
+        ([{"id": 1, "overal": "1"}], [{"id": 1}], r"'labels.jsonl' rates nothing; each line needs overall, content"),
+        ([{"id": 1, "label": "1"}], [{"id": 1}], r"labels.jsonl line 1: label is '1'; it must be an object"),
     ],
 )
 def test_bad_files_are_one_clear_error(tmp_path: Path, labels: Any, said: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         agree_files(write(tmp_path / "labels.jsonl", labels), write(tmp_path / "said.jsonl", said), None, False, 0)
+
+
+def test_a_policy_needs_dimensions_to_fuse(files: tuple[Path, Path]) -> None:
+    with pytest.raises(InputError, match=r"'said.jsonl' has no line with all of content, .*, which policy 'majority'"):
+        agree_files(*files, "majority", judged_only=False, seed=0)
 
 
 def test_untyped_ties_are_compared_three_way() -> None:

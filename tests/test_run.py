@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from conftest import CommandLine
+from filelock import FileLock
 from pairs import records, tone, write_lines, write_pairs, write_wav
 from server import Answer, always, in_turn, serve, verdict
 
@@ -227,3 +229,55 @@ def test_keys_appear_nowhere(tmp_path: Path, command_line: CommandLine, monkeypa
     assert key not in out + err
     written = [path for path in (*(tmp_path / "run").rglob("*"), *(tmp_path / "store").rglob("*")) if path.is_file()]
     assert all(key.encode() not in path.read_bytes() for path in written)
+
+
+def test_a_second_process_in_the_same_folder_is_refused(tmp_path: Path, command_line: CommandLine) -> None:
+    manifest, folder = write_pairs(tmp_path, 1), tmp_path / "run"
+    folder.mkdir()
+    options = ("--judge", "random", "--features", "loudness", "--quiet")
+    with FileLock(folder / ".lock"):
+        code, _, err = command_line("judge", manifest, "-o", folder, *options)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "another process is working in" in err
+    assert command_line("judge", manifest, "-o", folder, *options)[0] == 0
+
+
+def test_run_file_alone_reruns_the_run_from_anywhere(
+    tmp_path: Path, command_line: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_pairs(tmp_path, 2)
+    monkeypatch.chdir(tmp_path)
+    assert command_line("judge", "pairs.jsonl", "-o", "run", "--judge", "random", "--features", "loudness")[0] == 0
+    before = records(tmp_path / "run")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    code, out, _ = command_line("judge", "--config", tmp_path / "run/run.toml", "--policy", "speakbench-released")
+    assert code == 0
+    assert "nothing measured, nothing sent" in out
+    assert records(tmp_path / "run") == before
+
+
+def test_a_manifest_changed_under_way_is_said(
+    tmp_path: Path, command_line: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = write_pairs(tmp_path, 2)
+
+    def script(request: dict[str, Any], n_before: int) -> Answer:
+        manifest.write_text(manifest.read_text().replace('"i1"', '"new"'))
+        return Answer(verdict())
+
+    with serve(script) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        code, _, err = judge(command_line, manifest, tmp_path / "run")
+    assert code == 2
+    assert "the manifest was changed while it was judged: 'new' is new; start again" in err
+
+
+def test_evaluate_works_inside_a_running_event_loop(tmp_path: Path) -> None:
+    spec = {"judge": {"kind": "random"}, "extract": {"features": ["loudness"]}}
+    run = RunSpec.model_validate({"manifest": write_pairs(tmp_path, 2), "output": tmp_path / "run", **spec})
+
+    async def notebook() -> int:
+        return evaluate(run).manifest.n_judged
+
+    assert asyncio.run(notebook()) == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from trace_s2s.fusion import DIMENSIONS, Table, get_policy
 from trace_s2s.judges.baselines import random_ratings
 from trace_s2s.schemas import OVERALL, Document, Failure, InputError, Label, Manifest
 
-from .manifest import LABELS, raw_lines
+from .manifest import LABELS, human_label, line_id, line_instruction_id, raw_lines
 from .records import read_records
 from .version import __version__
 
@@ -72,8 +72,11 @@ def agree_run(run: Path, policy: str | None, judged_only: bool, seed: int) -> Ag
 def write_agreement(run: Path, seed: int) -> None:
     """Write ``RUN/agreement.json`` where items are labelled."""
     report = _run_report(run, None, judged_only=False, seed=seed)
+    path = run / "agreement.json"
     if report.n:
-        (run / "agreement.json").write_text(report.model_dump_json(indent=2) + "\n", "utf-8")
+        path.write_text(report.model_dump_json(indent=2) + "\n", "utf-8")
+    else:
+        path.unlink(missing_ok=True)  # of an earlier start, when there were labels
 
 
 def _run_report(run: Path, policy: str | None, judged_only: bool, seed: int) -> AgreementReport:
@@ -105,9 +108,13 @@ def agree_files(labels: Path, predictions: Path, policy: str | None, judged_only
         InputError: a file is unusable, or they have no item in common.
     """
     table = get_policy(policy) if policy else None
-    truth = dict(_rated(labels, "label"))
-    said = dict(_rated(predictions, "ratings"))
-    missing, extra = len(truth.keys() - said.keys()), len(said.keys() - truth.keys())
+    rated = _rated(labels, HUMAN)
+    truth = {name: found for name, found in rated.items() if found[1]}
+    said = _rated(predictions, JUDGE)
+    if table and not any(set(table.dimensions) <= ratings.keys() for _, ratings in said.values()):
+        wanted = ", ".join(table.dimensions)
+        raise InputError(f"{predictions.name!r} has no line with all of {wanted}, which policy {policy!r} fuses")
+    missing, extra = len(truth.keys() - said.keys()), len(said.keys() - rated.keys())
     if not truth.keys() & said.keys():
         raise InputError(
             f"{labels.name!r} and {predictions.name!r} have no id in common; ids come from 'id' or 'index'"
@@ -118,7 +125,8 @@ def agree_files(labels: Path, predictions: Path, policy: str | None, judged_only
     ]
     signature = [f"labels:{_named(labels)}", f"predictions:{_named(predictions)}"]
     signature += [f"fusion:{table.signature()}"] if table else []
-    remarks = [f"{missing} labelled items have no prediction: not judged"] * bool(missing)
+    remarks = [f"{len(rated) - len(truth)} lines of labels have none: left out"] * (len(truth) < len(rated))
+    remarks += [f"{missing} labelled items have no prediction: not judged"] * bool(missing)
     remarks += [f"{extra} predictions have no label: left out"] * bool(extra)
     remarks.append("quality-only is not shown: files of predictions hold no measurements")
     return _report(items, table, table, judged_only, seed, " | ".join([*signature, f"v{__version__}"]), tuple(remarks))
@@ -218,39 +226,56 @@ def _random(key: str, fusing: Table | None) -> Mapping[str, str]:
     return _fused(random_ratings(key, DIMENSIONS), fusing) if fusing else random_ratings(key, (OVERALL,))
 
 
-def _rated(path: Path, first_under: str) -> Iterator[tuple[str, tuple[str, Mapping[str, str]]]]:
-    """Id, cluster and ratings of every line.
+HUMAN, JUDGE = ("label", "", "ratings"), ("ratings", "", "label")
+"""Where a file's ratings are looked for ('' is flat), first where they are most likely the human's, or the judge's."""
 
-    Ratings are flat, or under ``label`` or ``ratings``; where a line has both (a record of a run), ``first_under``
-    says which is meant.
+
+def _rated(path: Path, places: tuple[str, ...]) -> dict[str, tuple[str, Mapping[str, str]]]:
+    """Instruction and ratings of every line, by id; lines without ratings have an empty mapping.
 
     Raises:
-        InputError: the file is unusable, an id comes twice, or a label is unknown.
+        InputError: the file is unusable, an id comes twice, a label is unknown, or nothing is rated.
     """
     if not path.is_file():
         raise InputError(f"{str(path)!r} does not exist")
-    seen: set[str] = set()
+    lines: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for number, raw in raw_lines(path):
         where = f"{path.name} line {number}"
         if isinstance(raw, Failure):
             raise InputError(raw.message)
-        name = next((str(raw[key]) for key in ("id", "index") if raw.get(key) is not None), None)
-        if name is None or name in seen:
+        name = line_id(raw)
+        if name is None or name in lines:
             raise InputError(f"{where}: {'no id' if name is None else f'id {name!r} was there before'}; mend the line")
-        seen.add(name)
-        yield name, (str(raw.get("instruction_id") or name), _ratings(raw, first_under, where))
+        lines[name] = where, raw
+    used = {key for _, raw in lines.values() for key in raw}
+    place = next((place for place in places if (place in used if place else used & set(MEASURES))), "")
+    rated = {
+        name: (line_instruction_id(raw, name), _ratings(raw, place, where)) for name, (where, raw) in lines.items()
+    }
+    if not any(ratings for _, ratings in rated.values()):
+        raise InputError(f"{path.name!r} rates nothing; each line needs {', '.join(MEASURES)}, flat or under 'label'")
+    return rated
 
 
-def _ratings(raw: Mapping[str, Any], first_under: str, where: str) -> Mapping[str, str]:
-    other = "label" if first_under == "ratings" else "ratings"
-    nested = raw[first_under] if first_under in raw else raw.get(other)
-    if not isinstance(nested, dict):
-        nested = {}
-    found = {name: value for name in MEASURES if (value := nested.get(name, raw.get(name))) is not None}
-    for name, value in found.items():
-        if str(value) not in LABELS:
+def _ratings(raw: Mapping[str, Any], place: str, where: str) -> Mapping[str, str]:
+    given = _mapping(raw, place, where) if place else raw
+    if place == "ratings" and OVERALL not in given:
+        given = {**given, OVERALL: raw.get(OVERALL)}  # as in a run's records
+    rated = {}
+    for name in MEASURES:
+        if (value := given.get(name)) is None:
+            continue
+        if (label := human_label(value)) is None:
             raise InputError(f"{where}: {name} is {value!r}; it must be one of: {', '.join(LABELS)}")
-    return {name: str(value) for name, value in found.items()}
+        rated[name] = str(label)
+    return rated
+
+
+def _mapping(raw: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
+    found = raw.get(key) or {}
+    if not isinstance(found, dict):
+        raise InputError(f"{where}: {key} is {found!r}; it must be an object with {', '.join(MEASURES)}")
+    return found
 
 
 def _named(path: Path) -> str:

@@ -26,8 +26,10 @@ app = typer.Typer(
 
 OK, BUG, BAD_INPUT, SOME_FAILED, NONE_JUDGED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
-ManifestPath = Annotated[str, typer.Argument(metavar="MANIFEST", help="Pairs: .jsonl, .json, .csv or .parquet.")]
-Output = Annotated[str, typer.Option("-o", "--output", help="The run folder.")]
+ManifestPath = Annotated[
+    str | None, typer.Argument(metavar="MANIFEST", help="Pairs: .jsonl, .json, .csv or .parquet; or in --config.")
+]
+Output = Annotated[str | None, typer.Option("-o", "--output", help="The folder to write; or in --config.")]
 Store = Annotated[
     str | None,
     typer.Option("--store", help="Folder of measurements and replies; default: TRACE_STORE, else the user's cache."),
@@ -56,10 +58,12 @@ def demo(output: Output = "demo-run", store: Store = None, quiet: Quiet = False)
         _run(None, None, flags, quiet)
 
 
-@app.command(epilog="Example: trace-s2s judge pairs.jsonl -o run --model openai/gpt-4o-2024-08-06")
+@app.command(
+    epilog="Examples: trace-s2s judge pairs.jsonl -o run --model openai/NAME; trace-s2s judge --config run.toml"
+)
 def judge(
-    manifest: ManifestPath,
-    output: Output,
+    manifest: ManifestPath = None,
+    output: Output = None,
     judge: Annotated[str | None, typer.Option(help="blueprint, transcript, random or quality-only.")] = None,
     model: Annotated[str | None, typer.Option(help="openai/MODEL, or embedded (for trying).")] = None,
     rubric: Annotated[str | None, typer.Option(help="Name or .toml file; default: hcot.")] = None,
@@ -96,8 +100,8 @@ def judge(
 
 @app.command(epilog="Example: trace-s2s extract pairs.jsonl -o blueprints --drop voice,turns")
 def extract(
-    manifest: ManifestPath,
-    output: Output,
+    manifest: ManifestPath = None,
+    output: Output = None,
     profile: Profile = None,
     features: FeatureNames = None,
     drop: Drop = None,
@@ -189,9 +193,9 @@ def schema(name: Annotated[str, typer.Argument(help="Name of a document, such as
     """Print the JSON Schema of a document."""
     from .schemas import SCHEMAS
 
-    if name not in SCHEMAS:
+    if name.lower() not in SCHEMAS:
         raise InputError(f"no document is called {name!r}; there are: {', '.join(SCHEMAS)}")
-    typer.echo(json.dumps(SCHEMAS[name].model_json_schema(), indent=1))
+    typer.echo(json.dumps(SCHEMAS[name.lower()].model_json_schema(), indent=1))
 
 
 def _extract_flags(profile: str | None, features: str | None, drop: str | None, weights: str | None) -> dict[str, Any]:
@@ -204,7 +208,12 @@ def _extract_flags(profile: str | None, features: str | None, drop: str | None, 
 
 
 def _names(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise InputError(f"{text!r} names no feature group between its commas; give names such as pitch,loudness")
+    return names
 
 
 def _run(config: str | None, settings: list[str] | None, flags: dict[str, Any], quiet: bool) -> None:

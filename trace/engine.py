@@ -49,9 +49,9 @@ def evaluate(spec: RunSpec, progress: Progress | None = None) -> RunResult:
     plan = RunPlan.of(spec)
     transport = plan.make_transport()
     source = ManifestFile.open(spec.manifest, spec.audio_root, spec.limit)
-    folder = plan.claim_folder(Path(spec.output))
     clock = Clock()
     with ExitStack() as stack:
+        folder = stack.enter_context(plan.claim_folder(Path(spec.output)))
         store = store_folder(spec.store)
         replies = stack.enter_context(ReplyStore(store))
         measurements = stack.enter_context(BlueprintStore(store))
@@ -149,7 +149,7 @@ def finish(
 
     def rows() -> Iterator[Row]:
         with progress.stage("writing the report", manifest.n_items) as advance:
-            for record, item in zip(read_records(folder), source.items(), strict=True):
+            for record, item in zip(read_records(folder), source.items(), strict=False):
                 if isinstance(item, BadLine):
                     yield Row(record, None, None, ())
                 else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from trace_s2s.fusion import Table
@@ -64,7 +65,14 @@ class Judging:
         Raises:
             TraceError: the judge cannot work at all, for want of a package or weights.
         """
-        asyncio.run(self._judge_all(cases, n_workers, keep))
+        work = self._judge_all(cases, n_workers, keep)
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            asyncio.run(work)
+        else:  # called from inside an event loop, as in a notebook: this one gets a thread of its own
+            with ThreadPoolExecutor(1) as thread:
+                thread.submit(asyncio.run, work).result()
 
     async def _judge_all(self, cases: Iterable[Case | BadLine], n_workers: int, keep: Callable[[Record], None]) -> None:
         source = iter(cases)

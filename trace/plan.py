@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import tomli_w
+from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from trace_s2s.extractors import Machine
@@ -72,6 +74,7 @@ class RunPlan:
         if spec.judge.instruction_evidence is not InstructionEvidence.NONE:
             extraction = extraction.with_group("transcript", spec.extract.options)
         judge = make_judge(spec.judge, spec.seed)
+        judge.check_groups(extraction.shown)
         return cls(
             spec=spec,
             extraction=extraction,
@@ -132,21 +135,29 @@ class RunPlan:
             baselines={name: make_judge(JudgeSpec(kind=name), self.spec.seed) for name in BASELINES},
         )
 
-    def claim_folder(self, folder: Path) -> Path:
-        """Make the run folder, or take it up again where this same run was begun in it.
+    @contextmanager
+    def claim_folder(self, folder: Path) -> Iterator[Path]:
+        """Make the run folder, or take it up again where this same run was begun in it; nobody else may, meanwhile.
 
         Raises:
-            InputError: the folder holds another run, or cannot be written.
+            InputError: the folder holds another run, is in use, or cannot be written.
         """
         path = folder / RUN_FILE
         if path.exists() and run_digest(_read_run_file(path)) != run_digest(self.spec):
             raise InputError(f"{str(folder)!r} holds another run (see its {RUN_FILE}); give another -o")
-        text = tomli_w.dumps(self.spec.model_dump(mode="json", exclude_none=True))
+        text = tomli_w.dumps(_with_whole_paths(self.spec).model_dump(mode="json", exclude_none=True))
+        lock = FileLock(make_folder(folder) / ".lock")
         try:
-            (make_folder(folder) / RUN_FILE).write_text(text, "utf-8")
-        except OSError as error:
+            with lock.acquire(blocking=False):
+                new = path.with_suffix(".toml.new")  # a kill must not leave half a run file behind
+                new.write_text(text, "utf-8")
+                new.replace(path)
+                yield folder
+        except Timeout as error:
+            message = f"another process is working in {str(folder)!r}; wait for it, or give another -o"
+            raise InputError(message) from error
+        except PermissionError as error:
             raise InputError(f"folder {str(folder)!r} cannot be written: {error.strerror}; give another -o") from error
-        return folder
 
     def signatures(self) -> dict[str, Signature]:
         """Everything that can change a result, part by part."""
@@ -175,6 +186,12 @@ class RunPlan:
         return " | ".join(parts)
 
 
+def _with_whole_paths(spec: RunSpec) -> RunSpec:
+    """The same run, told from wherever the file is read."""
+    paths = {name: getattr(spec, name) for name in ("manifest", "output", "audio_root", "store")}
+    return spec.with_values(**{name: os.path.abspath(path) for name, path in paths.items() if path})  # noqa: PTH100
+
+
 def make_folder(folder: Path) -> Path:
     """Make a folder for output.
 
@@ -191,13 +208,14 @@ def make_folder(folder: Path) -> Path:
 def run_digest(spec: RunSpec) -> str:
     """Names a run: what it judges, and how. Two starts of the same run have the same name."""
     signed = spec.model_dump(mode="json", exclude=NOT_SIGNED)
+    signed["policy"] = spec.policy or load_rubric(spec.judge.rubric).policy
     return text_digest(canonical_json({**signed, "manifest": str(Path(spec.manifest).resolve())}))[:16]
 
 
 def _read_run_file(path: Path) -> RunSpec:
     try:
         return RunSpec.model_validate(tomllib.loads(path.read_text("utf-8")))
-    except (ValidationError, tomllib.TOMLDecodeError) as error:
+    except (ValidationError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{str(path)!r} is no run file of this version; give another -o") from error
 
 

@@ -89,12 +89,18 @@ def _id_of(line: bytes, path: Path, number: int) -> str:
 
 
 def compact_records(run: Path, ids: Iterable[str]) -> None:
-    """Rewrite the records as one line an item, in the order of ``ids``; others are dropped. Atomic."""
+    """Rewrite the records as one line an item, in the order of ``ids``; others are dropped. Atomic.
+
+    Raises:
+        InputError: an id has no record.
+    """
     path = run / RECORDS
     whole = run / f"{RECORDS}.new"
     last = _last_lines(path)
     with path.open("rb") as source, whole.open("wb") as target:
         for name in ids:
+            if name not in last:
+                raise InputError(f"the manifest was changed while it was judged: {name!r} is new; start again")
             source.seek(last[name])
             target.write(source.readline())
     whole.replace(path)

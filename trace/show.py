@@ -48,7 +48,7 @@ def show_run(result: RunResult) -> None:
         f"report: {result.folder / 'report' / 'index.html'}",
         f"signature: {manifest.signature}",
     ]
-    if not measured and not ledger.n_sent:
+    if manifest.n_judged and not measured and not ledger.n_sent:
         lines.insert(0, "nothing measured, nothing sent: all of it was in the store")
     for line in lines:
         console.print(Text(line), soft_wrap=True)

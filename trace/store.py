@@ -63,7 +63,7 @@ class _Database:
     def __init__(self, path: Path, schema: str) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self.connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
+            self.connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
             self.connection.execute("PRAGMA journal_mode=WAL")
             self.connection.execute("PRAGMA synchronous=NORMAL")
             (found,) = self.connection.execute("PRAGMA user_version").fetchone()
