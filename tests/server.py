@@ -31,6 +31,8 @@ class Answer:
     finish_reason: str = "stop"
     refusal: str | None = None
     delay_s: float = 0.0
+    trickle_s: float = 0.0
+    """Time before each byte of the body."""
 
     def bytes(self) -> bytes:
         if self.body is not None:
@@ -90,7 +92,10 @@ def serve(script: Script) -> Iterator[Server]:
                 if "Content-Length" not in answer.headers:
                     self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                for byte in body if answer.trickle_s else ():
+                    time.sleep(answer.trickle_s)
+                    self.wfile.write(bytes([byte]))
+                self.wfile.write(b"" if answer.trickle_s else body)
                 self.close_connection = "Content-Length" in answer.headers
             except (BrokenPipeError, ConnectionResetError):
                 return  # the client gave up waiting

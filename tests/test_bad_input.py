@@ -116,6 +116,10 @@ BAD_LINES: dict[str, tuple[dict[str, Any] | str, str, str, str]] = {
         "must be one of: 1, 2",
     ),
     "missing key": ({"id": "x", "instruction_text": "y", "audio1_path": "0a.wav"}, "x", "missing_key", "mend the line"),
+    "deep nesting": ('{"id": ' + "[" * 100_000, "line 7", "bad_line", "mend the line"),
+    "half an emoji": ({"id": "x", **GOOD_LINE, "model_a": "\ud800"}, "x", "bad_line", "mend it"),
+    "a name no file has": ({"id": "x", **GOOD_LINE, "audio1_path": "a\0b"}, "x", "missing_file", "mend the manifest"),
+    "a name too long": ({"id": "x", **GOOD_LINE, "audio1_path": "a" * 400}, "x", "missing_file", "mend the manifest"),
     "one response": ({"id": "x", "audio_path": "0a.wav", "instruction_text": "y"}, "x", "missing_key", "audio2_path"),
     "outside the root": ({"id": "x", **GOOD_LINE, "audio1_path": "../a.wav"}, "x", "outside_root", "give --audio-root"),
 }
@@ -129,7 +133,14 @@ def test_bad_manifest_line(tmp_path: Path, judge: Run, name: str) -> None:
         file.write((line if isinstance(line, str) else json.dumps(line)) + "\n")
     outcome = judge(manifest)
     check(tmp_path / "run", outcome, {item: (kind, remedy)}, 6)
-    assert "line 7" in outcome[2] or name == "one response"
+    if kind != "missing_file" and name != "one response":
+        assert "line 7" in outcome[2]
+
+
+def odd(**changed: Any) -> Answer:
+    """A chat completion with parts of another form."""
+    whole = {**json.loads(Answer(verdict()).bytes()), **changed}
+    return Answer(body=json.dumps(whole).encode())
 
 
 HALF = verdict()[: len(verdict()) // 2]
@@ -152,6 +163,14 @@ SERVER_FAULTS: dict[str, tuple[Answer, str, str]] = {
     ),
     "a body cut off": (Answer(verdict(), headers={"Content-Length": "9999"}), "connection", "then --retry-failed"),
     "an empty body": (Answer(body=b""), "server_error", "check OPENAI_BASE_URL"),
+    "no choices": (odd(choices=[]), "server_error", "check OPENAI_BASE_URL"),
+    "a choice that is null": (odd(choices=[None]), "server_error", "check OPENAI_BASE_URL"),
+    "choices of another kind": (odd(choices={"a": 1}), "server_error", "check OPENAI_BASE_URL"),
+    "a model that is a number": (odd(model=4), "server_error", "check OPENAI_BASE_URL"),
+    "usage that is no count": (odd(usage={"prompt_tokens": 1.5}), "server_error", "check OPENAI_BASE_URL"),
+    "deep nesting": (Answer(body=b"[" * 100_000), "server_error", "check OPENAI_BASE_URL"),
+    "a number without end": (Answer('{"content": ' + "1" * 5000), "unreadable_reply", "no JSON object"),
+    "a flood": (Answer("{" * 200_000), "unreadable_reply", "far more than a verdict needs"),
     "no answer in time": (Answer(verdict(), delay_s=1.0), "timeout", "raise --set judge.timeout_s"),
 }
 
@@ -166,6 +185,20 @@ def test_server_fault(tmp_path: Path, judge: Run, name: str) -> None:
 
     outcome = judge(manifest, "--set", "judge.timeout_s=0.5", script=script)
     check(tmp_path / "run", outcome, {"i1": (kind, remedy)}, 2)
+
+
+def test_half_an_emoji_harms_nothing(tmp_path: Path, judge: Run) -> None:
+    text = verdict().replace("because", "because \\ud83d")
+    assert judge(write_pairs(tmp_path, 1), script=always(text))[0] == 0
+    assert records(tmp_path / "run")["i0"]["reasoning"]["content"].startswith("because ?")
+
+
+def test_a_trickling_server_is_given_up(tmp_path: Path, judge: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trace_s2s.judges.openai_server.LONGEST_WAIT_S", 0.0)
+    slow, started = Answer(verdict(), trickle_s=0.1), time.monotonic()
+    outcome = judge(write_pairs(tmp_path, 1), "--set", "judge.timeout_s=0.5", script=lambda request, n: slow)
+    check(tmp_path / "run", outcome, {"i0": ("timeout", "raise --set judge.timeout_s")}, 0)
+    assert time.monotonic() - started < 10
 
 
 def test_retry_after_is_heeded_and_the_item_judged(tmp_path: Path, judge: Run) -> None:
@@ -203,6 +236,13 @@ UNUSABLE: dict[str, tuple[tuple[str, ...], str]] = {
     "no such policy": (("--policy", "vote"), "no fusion policy is called 'vote'; there are: speakbench"),
     "no such rubric": (("--rubric", "x"), "no rubric is called 'x'"),
     "no such group": (("--drop", "ptich"), "profile 'embedded' has no group 'ptich'; it has: transcript"),
+    "no group": (("--features", ""), "names no feature group"),
+    "nothing to see": (("--judge", "transcript", "--features", "loudness"), "group 'transcript' is left out"),
+    "no such server": (("--model", "openai/m", "--set", "judge.base_url=http://[::1"), "is no address"),
+    "a password in the address": (
+        ("--model", "openai/m", "--set", "judge.base_url=http://me:secret@localhost/v1"),
+        "holds a name or password",
+    ),
     "no such profile": (("--profile", "cloud"), "no profile is called 'cloud'; there are: embedded"),
     "no such layout": (("--layout", "wide"), "option 'judge.layout': input should be 'paper' or 'compact'"),
     "no such option": (("--set", "judge.colour=red"), "option 'judge.colour': extra inputs are not permitted"),
@@ -234,6 +274,25 @@ def test_output_that_is_a_file(tmp_path: Path, command_line: CommandLine, comman
     code, _, err = command_line(command, write_pairs(tmp_path, 1), "-o", tmp_path / "run", "--features", "loudness")
     assert (code, err.count("\n")) == (2, 1)
     assert "cannot be made: File exists; give another -o" in err
+
+
+def test_a_baseline_does_not_judge_what_is_not_there(tmp_path: Path, command_line: CommandLine) -> None:
+    manifest = write_pairs(tmp_path, 2)
+    (tmp_path / "1b.wav").unlink()
+    options = ("--judge", "random", "--features", "loudness", "--quiet")
+    outcome = command_line("judge", manifest, "-o", tmp_path / "run", *options)
+    check(tmp_path / "run", outcome, {"i1": ("missing_file", "give --audio-root")}, 1)
+
+
+def test_labelled_lines_that_fail_count_in_agreement(tmp_path: Path, judge: Run) -> None:
+    manifest = write_pairs(tmp_path, 3, label={"overall": "1", "content": None, "voice_quality": 1})
+    with manifest.open("a") as file:
+        file.write(json.dumps({"id": "x", "instruction_text": "y", "label": {"overall": "1"}}) + "\n")
+    assert judge(manifest)[0] == 3
+    report = json.loads((tmp_path / "run/agreement.json").read_text())
+    assert (report["n"], report["n_judged"]) == (4, 3)
+    assert (report["overall"]["n"], report["overall"]["accuracy"]) == (4, 0.75)
+    assert report["voice_quality"]["n"] == 3
 
 
 def test_unusable_manifest(tmp_path: Path, command_line: CommandLine) -> None:
