@@ -88,7 +88,7 @@ class OpenAITransport(Transport):
         except openai.APIError as error:
             raise self._failure(error) from error
         except TimeoutError as error:
-            raise self._failure(openai.APITimeoutError(None)) from error  # type: ignore[arg-type]
+            raise TransportError(FailureKind.TIMEOUT, self._silence()) from error
         except (ValueError, RecursionError) as error:  # a body that is not JSON, under a header that says it is
             raise _malformed() from error
         self.n_refused = 0
@@ -130,11 +130,17 @@ class OpenAITransport(Transport):
 
         if isinstance(error, openai.APIResponseValidationError):
             return _malformed()
+        if isinstance(error, openai.APITimeoutError):
+            return TransportError(FailureKind.TIMEOUT, self._silence())
         if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
             self.n_refused += 1
         said = " ".join(self._without_key(str(error)).split())[:300]
         kind, message, remedy = next(known[1:] for known in self._known(said) if isinstance(error, known[0]))
         return TransportError(kind, f"{message}; {remedy}, then --retry-failed")
+
+    def _silence(self) -> str:
+        silent = f"no answer within {self.timeout_s:g} s, {self.retries + 1} times"
+        return f"{silent}; raise --set judge.timeout_s, then --retry-failed"
 
     def _without_key(self, text: str) -> str:
         return clean(text if self.api_key == NO_KEY else text.replace(self.api_key, "***"))
@@ -144,8 +150,6 @@ class OpenAITransport(Transport):
         import openai
 
         n_tries = self.retries + 1
-        silent = f"no answer within {self.timeout_s:g} s, {n_tries} times"
-        yield openai.APITimeoutError, FailureKind.TIMEOUT, silent, "raise --set judge.timeout_s"
         lost = f"no connection to the server ({said})"
         yield openai.APIConnectionError, FailureKind.CONNECTION, lost, "check OPENAI_BASE_URL and the network"
         refused = f"the server refused the key ({said})"
