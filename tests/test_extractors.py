@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sounds import RATE_HZ, noise, sample, silence, sine, tone
 
 from trace_s2s.extractors import EXTRACTORS, PROFILES, Extractor, Machine, Measure, Sample, make_extractor
@@ -319,6 +321,18 @@ def test_rate() -> None:
     assert found == Rate(unit="words", n_units=4, speech_per_min=120, articulation_per_min=160)
     alone = rate_of(Features(transcript=said), turns=Failure(kind=FailureKind.NO_SPEECH, message="x"))
     assert alone == Rate(unit="words", n_units=4, speech_per_min=80, articulation_per_min=None)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 9), st.floats(0, 1)), min_size=1, max_size=6),
+    st.lists(st.floats(0, 10), min_size=2, max_size=8, unique=True).map(sorted),
+)
+def test_pauses_only_ever_slow_speech(said: list[tuple[float, float]], edges: list[float]) -> None:
+    heard = turns(*zip(edges[::2], edges[1::2], strict=False))
+    found = rate_of(Features(transcript=words(*((start, start + length) for start, length in said)), turns=heard))
+    assert isinstance(found, Rate)
+    if found.articulation_per_min is not None:
+        assert found.articulation_per_min >= found.speech_per_min * (1 - 1e-9)
 
 
 def test_rate_of_words_without_duration_is_finite() -> None:
