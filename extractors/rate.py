@@ -21,8 +21,8 @@ class RateExtractor(Extractor[Rate]):
     the first word begin up to half a second before its sound, so what lies outside the first and the last turn is left
     out. ``articulation_per_min`` divides by the time with speech in that span, so it is never less. Where turns could
     not be measured, word times alone count and ``articulation_per_min`` is None. What has no letter or digit is no
-    word. Some words have no duration; where all together have none, the clip's whole duration counts. A clip in which nothing is said has no rate: the
-    failure ``no_speech``; one without a transcript fails as the transcript did.
+    word. Some words have no duration; where all together have none, the clip's whole duration counts. A clip in which
+    nothing is said has no rate: the failure ``no_speech``; one without a transcript fails as the transcript did.
 
     Cost: nothing to speak of.
     """
