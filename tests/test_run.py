@@ -263,12 +263,14 @@ def test_a_manifest_changed_under_way_is_said(
     manifest = write_pairs(tmp_path, 2)
 
     def script(request: dict[str, Any], n_before: int) -> Answer:
-        manifest.write_text(manifest.read_text().replace('"i1"', '"new"'))
+        changed = tmp_path / "changed.jsonl"
+        changed.write_text(manifest.read_text().replace('"i1"', '"new"'))
+        changed.replace(manifest)  # at once: a reader sees the old lines or the new ones
         return Answer(verdict())
 
     with serve(script) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-        code, _, err = judge(command_line, manifest, tmp_path / "run")
+        code, _, err = judge(command_line, manifest, tmp_path / "run", "--max-connections", 1)
     assert code == 2
     assert "the manifest was changed while it was judged: 'new' is new; start again" in err
 
