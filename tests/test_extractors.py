@@ -215,7 +215,7 @@ def test_released_pitch_range_loses_high_and_low_voices() -> None:
     measure = make_extractor("pitch", {"keep": "released"}).load(Machine())
     low, middle, high = measure([sample(tone(f0_hz, 1.0)) for f0_hz in (75, 150, 350)])
     assert isinstance(middle, Pitch)
-    assert [low.kind, high.kind] == [FailureKind.UNVOICED] * 2  # type: ignore[union-attr]
+    assert [low.kind, high.kind] == [FailureKind.UNVOICED] * 2  # type: ignore[union-attr]  # else it fails
 
 
 @pytest.mark.parametrize("name", ["pitch", "voice"])

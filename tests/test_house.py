@@ -79,7 +79,7 @@ def test_every_package_is_listed() -> None:
     assert setuptools["package-dir"] == {name: folder for folder, name in homes.items()}
 
 
-COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]  # a group
 
 
 @pytest.mark.parametrize("command", COMMANDS)

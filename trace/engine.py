@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from trace_s2s.schemas import Blueprint, Case, Failure, FailureKind, Item, Manifest, Record, RunSpec
+from trace_s2s.schemas import Case, Failure, FailureKind, Item, Manifest, Record, RunSpec
 
 from .agree import write_agreement
 from .extraction import Extraction, Wanted
@@ -114,16 +114,13 @@ def judge_items(
 
 
 def case(item: Item, plan: RunPlan, extraction: Extraction) -> Case:
-    """An item with the blueprints of its clips."""
-    instruction, *responses = blueprints(item, plan, extraction)
-    return Case(item=item, instruction=instruction, responses=tuple(blueprint for blueprint in responses if blueprint))
-
-
-def blueprints(item: Item, plan: RunPlan, extraction: Extraction) -> tuple[Blueprint | None, ...]:
-    """The blueprint of the instruction, None where it is not in evidence, then those of the responses."""
-    responses = [extraction.blueprint(plan.response(response.audio_path)) for response in item.responses]
+    """An item with the blueprints of its clips; of its instruction only where that is in evidence."""
     instruction = plan.instruction(item)
-    return (extraction.blueprint(instruction) if instruction else None, *responses)
+    return Case(
+        item=item,
+        instruction=extraction.blueprint(instruction) if instruction else None,
+        responses=tuple(extraction.blueprint(plan.response(response.audio_path)) for response in item.responses),
+    )
 
 
 def past_failures(folder: Path) -> dict[str, Failure]:
@@ -153,8 +150,8 @@ def finish(
                 if isinstance(item, BadLine):
                     yield Row(record, None, None, ())
                 else:
-                    instruction, *responses = blueprints(item, plan, extraction)
-                    yield Row(record, item, instruction, tuple(b for b in responses if b))
+                    shown = case(item, plan, extraction)
+                    yield Row(record, item, shown.instruction, shown.responses)
                 advance(1)
 
     write_report(folder / "report", manifest, rows(), source.audio_root)

@@ -6,7 +6,6 @@ used, so that a killed process loses nothing.
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import time
@@ -199,7 +198,7 @@ class ReplyStore(_Database):
         usage, n_faults, n_lost = Usage(), 0, 0
         for outcome, used in self.connection.execute("SELECT outcome, usage FROM ledger WHERE run=?", (run,)):
             if used:
-                usage = usage + Usage.model_validate(json.loads(used))
+                usage = usage + Usage.model_validate_json(used)
             n_lost += outcome == "sent"
             n_faults += outcome not in ("sent", "answered")
         return usage, n_faults, n_lost
